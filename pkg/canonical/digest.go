@@ -1,0 +1,76 @@
+package canonical
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Digest is a SHA-256 sum. Its text form is 64 lower-case hexadecimal digits.
+// The zero value stands for "no digest".
+type Digest [sha256.Size]byte
+
+// Sum returns the digest of b.
+func Sum(b []byte) Digest { return sha256.Sum256(b) }
+
+// SumString returns the digest of the bytes of s.
+func SumString(s string) Digest { return sha256.Sum256([]byte(s)) }
+
+// IsZero reports whether d stands for "no digest".
+func (d Digest) IsZero() bool { return d == Digest{} }
+
+// String returns the 64 lower-case hexadecimal digits of d, also for the zero
+// value.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// Short returns the first 12 digits of d, for people.
+func (d Digest) Short() string { return hex.EncodeToString(d[:6]) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d Digest) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(d))), d[:]), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; it accepts what
+// [ParseDigest] accepts.
+func (d *Digest) UnmarshalText(text []byte) error {
+	parsed, err := ParseDigest(text)
+	if err != nil {
+		return err
+	}
+	*d = parsed
+	return nil
+}
+
+// ParseDigest reads 64 lower-case hexadecimal digits. Upper case is refused: one
+// digest has one spelling.
+func ParseDigest[T ~string | ~[]byte](text T) (Digest, error) {
+	var d Digest
+	if len(text) != hex.EncodedLen(len(d)) {
+		return Digest{}, fmt.Errorf("a digest has %d hexadecimal digits, not %d", hex.EncodedLen(len(d)), len(text))
+	}
+	for i := range len(text) {
+		v := unhex[text[i]]
+		if v == notHex || text[i] >= 'A' && text[i] <= 'F' {
+			return Digest{}, fmt.Errorf("a digest has lower-case hexadecimal digits only; character %d is another", i+1)
+		}
+		d[i/2] = d[i/2]<<4 | v
+	}
+	return d, nil
+}
+
+const notHex = 0xff
+
+// unhex maps a hexadecimal digit of either case to its value.
+var unhex = func() (t [256]byte) {
+	for i := range t {
+		t[i] = notHex
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		t[c] = byte(i)
+	}
+	for i, c := range []byte("ABCDEF") {
+		t[c] = byte(10 + i)
+	}
+	return t
+}()

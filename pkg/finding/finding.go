@@ -1,0 +1,125 @@
+// Package finding holds what every check returns: a finding with a stable code, a
+// grade, a summary, a detail, a place and a hint.
+//
+// Codes are part of the interface: scripts and SARIF consumers match them, so a
+// code is never renamed or given another meaning. docs/codes.md explains each.
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Grade is how much a finding matters. It is advice: what decides whether a
+// definition is the one that was pinned is its digest.
+type Grade int
+
+// The grades, in rising order. A note never fails a run.
+const (
+	Note Grade = iota
+	Info
+	Warning
+	Critical
+)
+
+var gradeNames = [...]string{"note", "info", "warning", "critical"}
+
+// String returns the grade's name in lower case.
+func (g Grade) String() string { return gradeNames[g] }
+
+// ParseGrade reads the name of a grade.
+func ParseGrade(name string) (Grade, error) {
+	if i := slices.Index(gradeNames[:], name); i >= 0 {
+		return Grade(i), nil
+	}
+	return Note, fmt.Errorf("%q is not a grade; the grades are %s", name, strings.Join(gradeNames[:], ", "))
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (g Grade) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (g *Grade) UnmarshalText(text []byte) (err error) {
+	*g, err = ParseGrade(string(text))
+	return err
+}
+
+// A Place is where a finding stands. Members that do not apply are empty.
+type Place struct {
+	File   string `json:"file,omitempty"` // relative to the repository, with slashes
+	Line   int    `json:"line,omitempty"` // from 1
+	Server string `json:"server,omitempty"`
+	Kind   string `json:"kind,omitempty"` // of the item, as in a lockfile
+	Name   string `json:"name,omitempty"` // of the item
+}
+
+// String names the place for people: the item, or the file and line. Text of a
+// server is not escaped here.
+func (p Place) String() string {
+	item := p.Server
+	if p.Name != "" {
+		item += "/" + p.Name
+	} else if p.Kind != "" && p.Server != "" {
+		item += " " + p.Kind
+	}
+	if item == "" && p.File != "" {
+		item = p.File
+		if p.Line > 0 {
+			item += fmt.Sprintf(":%d", p.Line)
+		}
+	}
+	return item
+}
+
+// A Finding is one result of a check.
+type Finding struct {
+	Code    Code   `json:"code"`
+	Grade   Grade  `json:"grade"`
+	Summary string `json:"summary"`          // one line
+	Detail  string `json:"detail,omitempty"` // sentences; may hold lines
+	Place   Place  `json:"place"`
+	Hint    string `json:"hint,omitempty"` // what to do next
+	// Undecided marks a check that could not be made: it is never a pass.
+	Undecided bool `json:"undecided,omitempty"`
+}
+
+// New returns a finding of a code with the grade and hint its entry in [Codes]
+// gives.
+func New(code Code, place Place, summary string) Finding {
+	info := Lookup(code)
+	return Finding{Code: code, Grade: info.Grade, Place: place, Summary: summary, Hint: info.Action, Undecided: info.Undecided}
+}
+
+// Sort orders findings by grade, worst first, then by place and code, so that
+// the same findings always print the same.
+func Sort(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(b.Grade, a.Grade),
+			strings.Compare(a.Place.Server, b.Place.Server),
+			strings.Compare(a.Place.Kind, b.Place.Kind),
+			strings.Compare(a.Place.Name, b.Place.Name),
+			strings.Compare(a.Place.File, b.Place.File),
+			cmp.Compare(a.Place.Line, b.Place.Line),
+			strings.Compare(string(a.Code), string(b.Code)),
+		)
+	})
+}
+
+// ExitCode is the exit code of a run that ended with findings, at a failing
+// grade: 1 where a finding is at or above it, 3 where a check could not be made,
+// else 0.
+func ExitCode(findings []Finding, failOn Grade) int {
+	code := 0
+	for _, f := range findings {
+		switch {
+		case f.Undecided:
+			code = max(code, 3)
+		case f.Grade > Note && f.Grade >= failOn:
+			return 1
+		}
+	}
+	return code
+}

@@ -1,0 +1,162 @@
+package lockfile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/surface"
+)
+
+// Version is the only lockfileVersion this package reads and writes.
+const Version = 1
+
+// DefaultName is the name of the lockfile in a repository's root.
+const DefaultName = "agentgateway.lock"
+
+// A File is a lockfile in memory. Servers are sorted by name, items by the bytes
+// of their names.
+type File struct {
+	GeneratedBy string
+	GeneratedAt string           // RFC 3339 with milliseconds, UTC
+	Trust       canonical.Digest // of the newest trust version; zero where there is none
+	Servers     []*Server
+}
+
+// Server is the entry of one MCP server.
+type Server struct {
+	Name   string
+	Source *Source  // nil in the original format
+	Target string   // the gateway's target name, where it differs from Name
+	Covers []string // sorted; nil in the original format, which covers tools
+
+	Decision       canonical.Digest // the newest pause or resume
+	SourceDecision canonical.Digest
+
+	SurfaceHash  canonical.Digest
+	Instructions *Instructions
+	// Lists holds the items of each kind that was offered; a covered kind without
+	// an entry was not offered.
+	Lists   map[surface.Kind][]Item
+	Refused []surface.Refused
+	Absent  bool
+
+	// Line is where the entry starts in the file it was read from, from 1; 0 where
+	// it was not read.
+	Line int
+	// verbatim is the entry as it was read, for an entry that has not been changed.
+	verbatim []byte
+}
+
+// Instructions are the locked instructions of a server.
+type Instructions struct {
+	Hash     canonical.Digest
+	Decision canonical.Digest
+}
+
+// Item is one locked definition.
+type Item struct {
+	Name          string
+	Tool          *surface.ToolHashes // of a tool, else nil
+	Digest        canonical.Digest    // zero in the original format
+	GatewayDigest canonical.Digest    // zero in the original format
+	Decision      canonical.Digest
+	Absent        bool
+	Line          int // as in Server
+}
+
+// Transport is how a server is reached.
+type Transport string
+
+// The transports.
+const (
+	Stdio Transport = "stdio"
+	HTTP  Transport = "http" // streamable HTTP
+	SSE   Transport = "sse"  // legacy HTTP with server-sent events
+)
+
+// Source records all that decides what runs and who receives what, and never a
+// secret: values of Env and Headers are templates such as ${VAR}, or sha256:… of
+// a literal.
+type Source struct {
+	Transport Transport
+
+	Command string
+	Args    []string
+	Cwd     string
+	Env     map[string]string
+	EnvFile *EnvFile
+
+	URL          string
+	Headers      map[string]string
+	AllowPrivate bool // private addresses may be contacted; the lockfile's own
+}
+
+// EnvFile is a file of variables that a configuration names.
+type EnvFile struct {
+	Path string // as configured, relative to the repository where it is inside
+	Hash canonical.Digest
+}
+
+// Equal reports whether two sources start or contact the same: AllowPrivate,
+// which is the lockfile's own, takes no part.
+func (s *Source) Equal(o *Source) bool {
+	if s == nil || o == nil {
+		return s == o
+	}
+	return s.Transport == o.Transport && s.Command == o.Command && slices.Equal(s.Args, o.Args) &&
+		s.Cwd == o.Cwd && maps.Equal(s.Env, o.Env) && s.URL == o.URL && maps.Equal(s.Headers, o.Headers) &&
+		(s.EnvFile == nil) == (o.EnvFile == nil) && (s.EnvFile == nil || *s.EnvFile == *o.EnvFile)
+}
+
+// Server returns the entry of that name, or nil.
+func (f *File) Server(name string) *Server {
+	i, ok := slices.BinarySearchFunc(f.Servers, name, func(s *Server, name string) int { return strings.Compare(s.Name, name) })
+	if !ok {
+		return nil
+	}
+	return f.Servers[i]
+}
+
+// Put adds the entry s or replaces the one of its name.
+func (f *File) Put(s *Server) {
+	i, ok := slices.BinarySearchFunc(f.Servers, s.Name, func(s *Server, name string) int { return strings.Compare(s.Name, name) })
+	if ok {
+		f.Servers[i] = s
+		return
+	}
+	f.Servers = slices.Insert(f.Servers, i, s)
+}
+
+// Remove drops the entry of that name.
+func (f *File) Remove(name string) {
+	f.Servers = slices.DeleteFunc(f.Servers, func(s *Server) bool { return s.Name == name })
+}
+
+// Item returns the item of that kind and name, or nil.
+func (s *Server) Item(kind surface.Kind, name string) *Item {
+	items := s.Lists[kind]
+	i, ok := slices.BinarySearchFunc(items, name, func(it Item, name string) int { return strings.Compare(it.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &items[i]
+}
+
+// CoversKind reports whether the entry covers what the word of covers names. An
+// entry of the original format covers tools.
+func (s *Server) CoversKind(cover string) bool {
+	if s.Covers == nil {
+		return cover == "tools"
+	}
+	return slices.Contains(s.Covers, cover)
+}
+
+// TargetName is the gateway's target for the server.
+func (s *Server) TargetName() string {
+	if s.Target != "" {
+		return s.Target
+	}
+	return s.Name
+}
