@@ -29,7 +29,7 @@ func (c *checker) lineRuns() {
 	for start := 0; start <= len(c.text); {
 		line, _, found := strings.Cut(c.text[start:], "\n")
 		end := start + len(line)
-		blank := strings.Trim(line, " \t\r\v\f") == ""
+		blank := strings.TrimLeftFunc(line, func(r rune) bool { return r == ' ' || Invisible(r) }) == ""
 		if !blank || !found {
 			if run >= minLineRun && !c.add(RuleLineRun, runAt, fmt.Sprintf("%d line ends in a row", run)) {
 				return

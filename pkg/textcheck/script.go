@@ -1,7 +1,6 @@
 package textcheck
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 func main() {
@@ -41,6 +43,9 @@ func run(in, sum, out string) error {
 	}
 	table, err := parse(string(data))
 	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	if err := table.close(); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
 	source, err := render(table, sum)
@@ -127,6 +132,42 @@ func runes(field string) ([]rune, error) {
 		out = append(out, rune(v))
 	}
 	return out, nil
+}
+
+// close replaces every target by what is left when it is decomposed and its
+// characters are replaced by their own targets, over and over. The file does so
+// itself for all but a few targets.
+func (t table) close() error {
+	targets := make(map[rune]string, len(t.mappings))
+	for _, m := range t.mappings {
+		targets[m.from] = m.to
+	}
+	for i := range t.mappings {
+		m := &t.mappings[i]
+		for step := 0; ; step++ {
+			next := substitute(targets, m.to)
+			if next == m.to {
+				break
+			}
+			if step == 4 {
+				return fmt.Errorf("U+%04X: its target %+q has no end", m.from, m.to)
+			}
+			m.to = next
+		}
+	}
+	return nil
+}
+
+func substitute(targets map[rune]string, s string) string {
+	var b strings.Builder
+	for _, r := range norm.NFD.String(s) {
+		if to, ok := targets[r]; ok {
+			b.WriteString(to)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return norm.NFD.String(b.String())
 }
 
 // pool returns one string that holds every target, each at most once.
