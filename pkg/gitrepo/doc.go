@@ -27,7 +27,7 @@
 // # Writing
 //
 // Commits and tags are written through the user's own git program, by
-// plumbing; see [Repo.WriteCommit] and [Repo.WriteTag]. Every call to git drops
+// plumbing; see [Repo.Commit] and [Repo.SignedTag]. Every call to git drops
 // the GIT_* variables of the environment, names the repository and the work
 // tree, reads no replacement and no graft, and starts neither a file system
 // monitor nor a hook nor a signing program that the repository's configuration

@@ -44,15 +44,13 @@ type gitProgram struct {
 }
 
 func cleanGitEnv(env []string) []string {
-	out := make([]string, 0, len(env)+len(fixedGitVars))
+	out := make([]string, 0, len(env)+len(fixedGitVars)+4)
 	for _, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "GIT_") && !keptGitVars[name] || name == "LC_ALL" || name == "LANGUAGE" {
-			continue
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "GIT_") || keptGitVars[name] {
+			out = append(out, kv)
 		}
-		out = append(out, kv)
 	}
-	return append(out, fixedGitVars...)
+	return out
 }
 
 // gitCall is one run of git.
@@ -60,24 +58,36 @@ type gitCall struct {
 	args  []string
 	stdin []byte
 	env   []string // added last
-	hooks bool     // the one call that may run hooks
+	hooks bool     // run as the user would, hooks and all; only for git hook
+	// config leaves the configuration as it is, for calls that only read it.
+	config bool
+}
+
+// hardening switches off what a repository's configuration could start.
+var hardening = []string{
+	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gpg.program=false",
+	"-c", "gpg.ssh.program=false", "-c", "core.pager=cat", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 }
 
 // command prepares a call. The repository and the work tree are named, so that
 // neither discovery nor core.worktree can lead anywhere else.
 func (g *gitProgram) command(ctx context.Context, call gitCall) *exec.Cmd {
-	args := []string{"--no-replace-objects", "--git-dir=" + g.git}
-	if g.work != "" {
-		args = append(args, "--work-tree="+g.work)
-	}
-	args = append(args, "-c", "core.fsmonitor=false", "-c", "gpg.program=false",
-		"-c", "gpg.ssh.program=false", "-c", "core.pager=cat", "-c", "gc.auto=0")
-	if !call.hooks {
-		args = append(args, "-c", "core.hooksPath=/dev/null")
+	var args []string
+	env := append(cleanGitEnv(g.env), fixedGitVars...)
+	if call.hooks {
+		env = append(cleanGitEnv(g.env), "GIT_EDITOR=:")
+	} else {
+		args = append(args, "--no-replace-objects", "--git-dir="+g.git)
+		if g.work != "" {
+			args = append(args, "--work-tree="+g.work)
+		}
+		if !call.config {
+			args = append(args, hardening...)
+		}
 	}
 	cmd := exec.CommandContext(ctx, g.path, append(args, call.args...)...)
 	cmd.Dir = g.dir
-	cmd.Env = append(cleanGitEnv(g.env), call.env...)
+	cmd.Env = append(env, call.env...)
 	cmd.WaitDelay = 5 * time.Second
 	if call.stdin != nil {
 		cmd.Stdin = bytes.NewReader(call.stdin)
@@ -118,10 +128,14 @@ type gitError struct {
 }
 
 func (e *gitError) Error() string {
-	if e.stderr == "" {
-		return fmt.Sprintf("git %s: %v", e.args[0], e.err)
+	args := e.args
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
 	}
-	return fmt.Sprintf("git %s: %s", e.args[0], e.stderr)
+	if e.stderr == "" {
+		return fmt.Sprintf("git %s: %v", args[0], e.err)
+	}
+	return fmt.Sprintf("git %s: %s", args[0], e.stderr)
 }
 
 func (e *gitError) Unwrap() error { return e.err }

@@ -43,6 +43,7 @@ type Repo struct {
 
 	mu    sync.Mutex
 	trees treeCache
+	nodes map[Hash]Node
 }
 
 // place is where a repository lies.

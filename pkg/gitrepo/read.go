@@ -68,8 +68,8 @@ func (r *Repo) Tree(ctx context.Context, id Hash) ([]Entry, error) {
 	return entries, nil
 }
 
-// Commit reads a commit and holds it to the strict form of ParseCommit.
-func (r *Repo) Commit(ctx context.Context, id Hash) (*Commit, error) {
+// ReadCommit reads a commit and holds it to the strict form of ParseCommit.
+func (r *Repo) ReadCommit(ctx context.Context, id Hash) (*Commit, error) {
 	body, err := r.objectOf(ctx, id, KindCommit, r.maxObject)
 	if err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (r *Repo) Commit(ctx context.Context, id Hash) (*Commit, error) {
 	return c, nil
 }
 
-// Tag reads an annotated tag and holds it to the strict form of ParseTag.
-func (r *Repo) Tag(ctx context.Context, id Hash) (*Tag, error) {
+// ReadTag reads an annotated tag and holds it to the strict form of ParseTag.
+func (r *Repo) ReadTag(ctx context.Context, id Hash) (*Tag, error) {
 	body, err := r.objectOf(ctx, id, KindTag, r.maxObject)
 	if err != nil {
 		return nil, err
