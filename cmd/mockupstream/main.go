@@ -109,7 +109,7 @@ func (f *flags) serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Wr
 	s := upstream.New(upstream.Options{
 		Name: f.Name, NoDiscover: f.NoDiscover, NoInitialize: f.NoInitialize, Stream: f.Stream, SSEOnly: f.SSEOnly,
 	})
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	if err := f.prepare(s); err != nil {
 		return fail(stderr, err)
 	}
