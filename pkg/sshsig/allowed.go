@@ -133,6 +133,9 @@ func lineError(rule Rule, line int, detail string) error {
 
 // parseAllowedLine reads the four words of a line.
 func parseAllowedLine(line string, n int) (AllowedSigner, error) {
+	if line == "" || line[0] == '#' {
+		return AllowedSigner{}, lineError(RuleLine, n, "empty lines and comments are not accepted")
+	}
 	words := strings.Split(line, " ")
 	if err := CheckPrincipal(words[0]); err != nil {
 		return AllowedSigner{}, lineError(RulePrincipal, n, err.(*FormatError).Detail)

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/crypto/ssh"
 )
 
 // FindOptions is where Find looks for a key, and its outside world.
@@ -98,7 +96,7 @@ func (o FindOptions) resolve(ctx context.Context, ref string) (Signer, error) {
 		return Agent(ctx, o.Agent, key)
 	}
 	path := o.expand(ref)
-	text, _, err := readFile(o.Open, path)
+	text, mode, err := readFile(o.Open, path)
 	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(path, ".pub") {
 		// The private half may live in the agent alone.
 		if pub, _, perr := readFile(o.Open, path+".pub"); perr == nil {
@@ -109,7 +107,7 @@ func (o FindOptions) resolve(ctx context.Context, ref string) (Signer, error) {
 		return nil, err
 	}
 	if bytes.HasPrefix(text, []byte("-----BEGIN ")) {
-		return o.private(ctx, path)
+		return o.private(ctx, path, text, mode)
 	}
 	return o.public(ctx, path, text)
 }
@@ -151,24 +149,15 @@ func (o FindOptions) public(ctx context.Context, path string, text []byte) (Sign
 
 // private uses a private key file, through the agent where the file alone would
 // need a person or cannot sign.
-func (o FindOptions) private(ctx context.Context, path string) (Signer, error) {
-	text, err := readPrivate(o.Open, path)
+func (o FindOptions) private(ctx context.Context, path string, text []byte, mode fs.FileMode) (Signer, error) {
+	k, err := newFileKey(path, text, mode, o.Ask)
 	if err != nil {
 		return nil, err
 	}
-	if pub := openSSHPublicKey(text); pub != nil && o.Agent != nil && needsAgent(pub, text) {
-		if signer, err := Agent(ctx, o.Agent, pub); err == nil {
+	if k.signer == nil && k.pub != nil && o.Agent != nil {
+		if signer, err := Agent(ctx, o.Agent, k.pub); err == nil {
 			return signer, nil
 		}
 	}
-	return LoadKeyFile(ctx, o.Open, path, o.Ask)
-}
-
-func needsAgent(pub ssh.PublicKey, text []byte) bool {
-	if isSecurityKey(pub) {
-		return true
-	}
-	_, err := ssh.ParsePrivateKey(text)
-	var locked *ssh.PassphraseMissingError
-	return errors.As(err, &locked)
+	return k.ready(ctx)
 }

@@ -41,7 +41,9 @@ type KeyFileError struct {
 	Err     error // the cause, where there is one
 }
 
-func (e *KeyFileError) Error() string { return fmt.Sprintf("ssh key %s: %s", quotePath(e.Path), e.Detail) }
+func (e *KeyFileError) Error() string {
+	return fmt.Sprintf("ssh key %s: %s", quotePath(e.Path), e.Detail)
+}
 
 func (e *KeyFileError) Unwrap() error { return e.Err }
 
@@ -60,26 +62,15 @@ func OpenFile(name string) (fs.File, error) { return os.Open(name) }
 // nobody can be asked. The error is a *KeyFileError, or a *FormatError where
 // CheckKey refuses the key.
 func LoadKeyFile(ctx context.Context, open Opener, path string, ask Passphrase) (Signer, error) {
-	text, err := readPrivate(open, path)
+	text, mode, err := readFile(open, path)
 	if err != nil {
 		return nil, err
 	}
-	k, err := newFileKey(path, text, ask)
+	k, err := newFileKey(path, text, mode, ask)
 	if err != nil {
 		return nil, err
 	}
-	if k.pub == nil {
-		if err := k.unlock(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if isSecurityKey(k.pub) {
-		return nil, k.securityKey()
-	}
-	if err := CheckKey(k.pub); err != nil {
-		return nil, fmt.Errorf("ssh key %s: %w", quotePath(path), err)
-	}
-	return k, nil
+	return k.ready(ctx)
 }
 
 // fileKey is a key from a file. Until signer is set, text is what to decrypt.
@@ -113,28 +104,47 @@ func (k *fileKey) problem(problem string, err error, detail string) error {
 	return &KeyFileError{Path: k.path, Problem: problem, Detail: detail, Err: err}
 }
 
-func (k *fileKey) securityKey() error {
-	return k.problem(ProblemSecurityKey, nil,
-		"this key is in a security key, which only ssh-agent can use; run ssh-add on it and give the .pub file as --ssh-key")
-}
-
-// newFileKey reads as much of a private key as can be read without asking.
-func newFileKey(path string, text []byte, ask Passphrase) (*fileKey, error) {
+// newFileKey reads as much of a private key as can be read without asking. The
+// key is locked where signer stays nil.
+func newFileKey(path string, text []byte, mode fs.FileMode, ask Passphrase) (*fileKey, error) {
 	k := &fileKey{path: path, ask: ask, text: text}
-	if pub := openSSHPublicKey(text); pub != nil && isSecurityKey(pub) {
-		k.pub = pub
+	// Windows keeps access lists instead; its mode bits mean nothing.
+	if runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
+		return nil, k.problem(ProblemPermissions, nil, fmt.Sprintf(
+			"others can read this private key (mode %04o); run: chmod 600 %s", mode.Perm(), quotePath(path)))
+	}
+	if k.pub = openSSHPublicKey(text); k.pub != nil && isSecurityKey(k.pub) {
 		return k, nil
 	}
 	signer, err := ssh.ParsePrivateKey(text)
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		k.pub = locked.PublicKey
 		return k, nil
 	}
 	if err != nil {
 		return nil, k.problem(ProblemNotKey, err, notKeyDetail(err))
 	}
-	return k, k.use(signer)
+	if err := k.use(signer); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// ready makes k a signer whose public key is known and accepted.
+func (k *fileKey) ready(ctx context.Context) (Signer, error) {
+	if k.pub == nil {
+		if err := k.unlock(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if isSecurityKey(k.pub) {
+		return nil, k.problem(ProblemSecurityKey, nil,
+			"this key is in a security key, which only ssh-agent can use; run ssh-add on it and give the .pub file as --ssh-key")
+	}
+	if err := CheckKey(k.pub); err != nil {
+		return nil, fmt.Errorf("ssh key %s: %w", quotePath(k.path), err)
+	}
+	return k, nil
 }
 
 func notKeyDetail(err error) string {
@@ -205,20 +215,6 @@ func openSSHPublicKey(text []byte) ssh.PublicKey {
 		return nil
 	}
 	return pub
-}
-
-// readPrivate reads a file that only its owner may read.
-func readPrivate(open Opener, path string) ([]byte, error) {
-	text, mode, err := readFile(open, path)
-	if err != nil {
-		return nil, err
-	}
-	// Windows keeps access lists instead; its mode bits mean nothing.
-	if runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
-		return nil, &KeyFileError{Path: path, Problem: ProblemPermissions, Detail: fmt.Sprintf(
-			"others can read this private key (mode %04o); run: chmod 600 %s", mode.Perm(), quotePath(path))}
-	}
-	return text, nil
 }
 
 // readFile reads a key file, private or public, and its mode from one handle.
