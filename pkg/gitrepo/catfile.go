@@ -92,7 +92,12 @@ func (c *catFile) object(ctx context.Context, id Hash, max int64) (Kind, []byte,
 	}
 	// The stream is out of step, or ended: the next request starts anew.
 	c.proc = nil
-	if diag := proc.stop(); diag != "" && errors.Is(err, io.EOF) {
+	switch diag := proc.stop(); {
+	case !errors.Is(err, io.EOF):
+	case strings.Contains(diag, "promisor remote"):
+		// In a partial clone git would rather fetch the object than call it missing.
+		err = &MissingObjectError{ID: id}
+	case diag != "":
 		err = &IntegrityError{ID: id, Err: errors.New(diag)}
 	}
 	return "", nil, err

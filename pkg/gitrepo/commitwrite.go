@@ -85,6 +85,7 @@ type draft struct {
 	tree              Hash
 	author, committer string
 	changes           map[string]Entry // by path; a zero Entry removes
+	noFilters         []string         // environment for writing the index
 }
 
 func (d *draft) headers() []byte {
@@ -107,6 +108,9 @@ func (r *Repo) draft(ctx context.Context, opts CommitOptions) (*draft, error) {
 		return nil, err
 	}
 	if d.author, err = r.authorLine(ctx, opts); err != nil {
+		return nil, err
+	}
+	if d.noFilters, err = r.withoutFilters(ctx); err != nil {
 		return nil, err
 	}
 	idSize, err := r.idSize(ctx)
@@ -361,6 +365,30 @@ func (r *Repo) stage(ctx context.Context, d *draft) error {
 	for path, e := range d.changes {
 		fmt.Fprintf(&b, "%o %s\t%s\x00", uint32(e.Mode), orZeros(e.ID, d.tree), path)
 	}
-	_, err := r.git.run(ctx, gitCall{args: []string{"update-index", "-z", "--index-info"}, stdin: b.Bytes()})
+	_, err := r.git.run(ctx, gitCall{args: []string{"update-index", "-z", "--index-info"}, stdin: b.Bytes(), env: d.noFilters})
 	return err
+}
+
+// withoutFilters gives the variables that switch off every configured filter.
+// Writing an index compares files as young as the index itself, through the
+// filters that attributes name for them.
+func (r *Repo) withoutFilters(ctx context.Context) ([]string, error) {
+	out, err := r.git.run(ctx, gitCall{args: []string{"config", "-z", "--name-only", "--get-regexp", `^filter\.`}, config: true})
+	if exitCode(err) == 1 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the filters of git's configuration: %w", err)
+	}
+	var env []string
+	n := 0
+	for key := range strings.SplitSeq(string(trimNUL(out)), "\x00") {
+		value := ""
+		if strings.HasSuffix(key, ".required") {
+			value = "false"
+		}
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+		n++
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n)), nil
 }

@@ -67,6 +67,7 @@ type gitCall struct {
 var hardening = []string{
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gpg.program=false",
 	"-c", "gpg.ssh.program=false", "-c", "core.pager=cat", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	"-c", "advice.graftFileDeprecated=false",
 }
 
 // command prepares a call. The repository and the work tree are named, so that
