@@ -39,7 +39,6 @@ func fuzzSeeds(f *testing.F) []*sshsig.Signature {
 		mustSign(f, newECDSA(f), sshsig.NamespaceTrust, message),
 		mustSign(f, newSKEd25519(f, 1), sshsig.NamespaceLock, message),
 		mustSign(f, newSKECDSA(f, 1), sshsig.NamespaceGit, message),
-		mustSign(f, newRSA(f, 3072, ssh.KeyAlgoRSASHA512), sshsig.NamespaceGit, message),
 	}
 }
 

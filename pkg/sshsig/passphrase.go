@@ -71,6 +71,9 @@ func AskPass(run Runner, program string) Passphrase {
 // ends it sets the terminal right and returns; what is typed after that is lost.
 func TerminalPassphrase(in *os.File, out io.Writer) Passphrase {
 	return func(ctx context.Context, prompt string) ([]byte, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		fd := int(in.Fd())
 		state, err := term.GetState(fd)
 		if err != nil {
