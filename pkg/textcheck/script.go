@@ -128,8 +128,14 @@ func wordAt(text string, start int) (end, foreign int) {
 // scriptsOf returns the different scripts of a word.
 func scriptsOf(word string) []string {
 	var found []string
+	known := func(r rune) bool {
+		return slices.ContainsFunc(found, func(s string) bool { return unicode.Is(unicode.Scripts[s], r) })
+	}
 	for _, r := range word {
-		if s := scriptOf(r); s != "" && !slices.Contains(found, s) {
+		if known(r) {
+			continue
+		}
+		if s := scriptOf(r); s != "" {
 			found = append(found, s)
 		}
 	}
