@@ -183,16 +183,7 @@ func (w *writer) server(s *Server) {
 	w.text(s.Name)
 	w.dst = append(w.dst, ':', ' ')
 	w.open('{')
-	if s.Source != nil {
-		w.member("source")
-		w.source(s.Source)
-	}
-	if s.Target != s.Name {
-		w.textMember("target", s.Target)
-	}
-	if s.Covers != nil {
-		w.textsMember("covers", slices.Sorted(slices.Values(s.Covers)))
-	}
+	w.reach(s)
 	w.digestMember("decision", s.Decision)
 	w.digestMember("sourceDecision", s.SourceDecision)
 	w.digestMember("surfaceHash", s.SurfaceHash)
@@ -214,6 +205,20 @@ func (w *writer) server(s *Server) {
 	}
 	w.flagMember("absent", s.Absent)
 	w.close('}')
+}
+
+// reach writes how a server is reached and what is asked of it.
+func (w *writer) reach(s *Server) {
+	if s.Source != nil {
+		w.member("source")
+		w.source(s.Source)
+	}
+	if s.Target != s.Name {
+		w.textMember("target", s.Target)
+	}
+	if s.Covers != nil {
+		w.textsMember("covers", slices.Sorted(slices.Values(s.Covers)))
+	}
 }
 
 func (w *writer) items(kind surface.ListKind, items []Item) {

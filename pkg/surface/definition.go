@@ -33,6 +33,10 @@ var emptySchema = canonical.SumString("{}")
 // A Reader makes definitions out of bytes. It keeps its working memory; it is not
 // safe for concurrent use. The zero value is ready to use.
 type Reader struct {
+	// MaxSize bounds the length of a text in bytes; 0 means [canonical.MaxSize],
+	// which is the limit for what a server sends. A readable copy is longer.
+	MaxSize int
+
 	enc     canonical.Encoder
 	project []byte
 }
@@ -50,6 +54,7 @@ func (r *Reader) Read(kind Kind, raw []byte) (Definition, error) {
 	if !ok {
 		return Definition{}, fmt.Errorf("%q is not a kind of definition", kind)
 	}
+	r.enc.MaxSize = r.MaxSize
 	text, err := r.enc.Encode(raw)
 	if err != nil {
 		return Definition{}, err

@@ -1,0 +1,177 @@
+package lockfile
+
+import (
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/surface"
+)
+
+// FromSurface makes the entry of a server from what it listed. It holds nothing
+// of an entry before it: see [Carry]. Kinds that covers does not name are left
+// out.
+func FromSurface(name string, source *Source, covers []string, s surface.Surface) *Server {
+	entry := &Server{
+		Name: name, Source: source, Refused: slices.Clone(s.Refused),
+		Covers: append([]string{}, slices.Sorted(slices.Values(covers))...),
+		Lists:  make(map[surface.Kind][]Item, len(s.Lists)),
+	}
+	surface.SortRefused(entry.Refused)
+	if s.Instructions != nil && entry.CoversKind(surface.CoverInstructions) {
+		entry.Instructions = &Instructions{Hash: s.Instructions.Hash}
+	}
+	for _, kind := range surface.ListKinds() {
+		list, offered := s.Lists[kind.Kind]
+		if !offered || !entry.CoversKind(kind.Cover) {
+			continue
+		}
+		items := make([]Item, 0, len(list.Definitions))
+		for _, d := range list.Definitions {
+			items = append(items, Item{Name: d.Name, Tool: d.Tool, Digest: d.Digest, GatewayDigest: d.GatewayDigest})
+		}
+		entry.Lists[kind.Kind] = items
+	}
+	entry.hash()
+	return entry
+}
+
+// hash sets the surfaceHash, which an entry has where it has tools.
+func (s *Server) hash() {
+	s.SurfaceHash = canonical.Digest{}
+	if tools, ok := s.Lists[surface.KindTool]; ok {
+		s.SurfaceHash = hashTools(tools)
+	}
+}
+
+// hashTools returns the surfaceHash of sorted tools; what is absent counts in no
+// hash.
+func hashTools(tools []Item) canonical.Digest {
+	hashes := make([]surface.ToolHashes, 0, len(tools))
+	for i := range tools {
+		if it := &tools[i]; !it.Absent && it.Tool != nil {
+			hashes = append(hashes, *it.Tool)
+		}
+	}
+	return surface.Hash(hashes)
+}
+
+// Carry takes over from the entry old what a server does not list, into the entry
+// current that [FromSurface] made: decisions, target, the permission to contact
+// private addresses where the source is the same, and, marked absent, every item
+// that has a decision and is not listed any more. An item that is listed again is
+// absent no more and goes on from its decision. old is not changed.
+func Carry(old, current *Server) {
+	current.Decision, current.SourceDecision, current.Target = old.Decision, old.SourceDecision, old.Target
+	if current.Source == nil {
+		current.SourceDecision = canonical.Digest{}
+	} else if old.Source != nil && old.Source.AllowPrivate && old.Source.Equal(current.Source) {
+		source := *current.Source
+		source.AllowPrivate = true
+		current.Source = &source
+	}
+	carryInstructions(old.Instructions, current)
+	for _, kind := range surface.ListKinds() {
+		carryItems(old.Lists[kind.Kind], current, kind.Kind)
+	}
+	current.hash()
+}
+
+func carryInstructions(old *Instructions, current *Server) {
+	switch {
+	case old == nil || old.Decision.IsZero():
+	case current.Instructions != nil:
+		current.Instructions.Decision = old.Decision
+	default:
+		current.Instructions = &Instructions{Hash: old.Hash, Decision: old.Decision, Absent: true}
+	}
+}
+
+func carryItems(old []Item, current *Server, kind surface.Kind) {
+	var gone []Item
+	for _, it := range old {
+		if it.Decision.IsZero() {
+			continue
+		}
+		if listed := current.Item(kind, it.Name); listed != nil {
+			listed.Decision = it.Decision
+			continue
+		}
+		it.Absent, it.Line = true, 0
+		gone = append(gone, it)
+	}
+	if len(gone) == 0 {
+		return
+	}
+	if current.Lists == nil {
+		current.Lists = make(map[surface.Kind][]Item, 1)
+	}
+	items := slices.Concat(current.Lists[kind], gone)
+	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
+	current.Lists[kind] = items
+}
+
+// Decided reports whether anything in the entry has a decision.
+func (s *Server) Decided() bool {
+	if !s.Decision.IsZero() || !s.SourceDecision.IsZero() || s.Instructions != nil && !s.Instructions.Decision.IsZero() {
+		return true
+	}
+	for _, items := range s.Lists {
+		if slices.ContainsFunc(items, func(it Item) bool { return !it.Decision.IsZero() }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Retire takes a server out that is no longer configured: an entry that has a
+// decision stays, marked absent; any other is removed. A server that is
+// configured again comes back by [FromSurface], [Carry] and [File.Put].
+func (f *File) Retire(name string) {
+	s := f.Server(name)
+	switch {
+	case s == nil:
+	case !s.Decided():
+		f.Remove(name)
+	case !s.Absent:
+		absent := *s
+		absent.Absent = true
+		f.Put(&absent)
+	}
+}
+
+// CanonicalJSON returns the canonical form of a source, empty members left out.
+// It is nil for a source with two names that are the same text once invalid UTF-8
+// is replaced, which no file can hold.
+func (s *Source) CanonicalJSON() []byte {
+	var w writer
+	w.source(s)
+	return w.canonical()
+}
+
+// SourceDigest returns the digest that a decision about a source names: over the
+// canonical JSON of {source, target, covers}, of which the absent are left out.
+// It is zero where there is no source, or none that can be written.
+func SourceDigest(s *Server) canonical.Digest {
+	if s.Source == nil {
+		return canonical.Digest{}
+	}
+	var w writer
+	w.open('{')
+	w.reach(s)
+	w.close('}')
+	text := w.canonical()
+	if text == nil {
+		return canonical.Digest{}
+	}
+	return canonical.Sum(text)
+}
+
+func (w *writer) canonical() []byte {
+	enc := canonical.Encoder{MaxSize: MaxSize}
+	text, err := enc.Append(nil, w.dst)
+	if err != nil {
+		return nil
+	}
+	return text
+}
