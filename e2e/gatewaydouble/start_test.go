@@ -1,0 +1,3 @@
+package gatewaydouble_test
+
+func fakeBinary() {}
