@@ -166,3 +166,12 @@ func encode(v any) string {
 	}
 	return string(bytes.TrimRight(b.Bytes(), "\n"))
 }
+
+// Description returns the description of a canonical definition; empty where it
+// has none.
+func Description(definition []byte) string {
+	if v := members(definition)["description"]; len(v) > 0 && v[0] == '"' {
+		return canonical.Unquote(v)
+	}
+	return ""
+}
