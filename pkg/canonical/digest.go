@@ -26,9 +26,12 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // Short returns the first 12 digits of d, for people.
 func (d Digest) Short() string { return hex.EncodeToString(d[:6]) }
 
+// AppendText implements [encoding.TextAppender].
+func (d Digest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }
+
 // MarshalText implements [encoding.TextMarshaler].
 func (d Digest) MarshalText() ([]byte, error) {
-	return hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(d))), d[:]), nil
+	return d.AppendText(make([]byte, 0, hex.EncodedLen(len(d))))
 }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; it accepts what

@@ -141,12 +141,11 @@ const manyKeys = 16
 
 // once refuses a member name that the open object has already.
 func (r *Reader) once(base int, large map[string]struct{}, key []byte, at int) (map[string]struct{}, error) {
-	repeated := &Refusal{RuleDuplicateKey, at, "a member stands twice in one object"}
 	switch n := len(r.keys) - base; {
 	case n < manyKeys:
 		for _, k := range r.keys[base:] {
 			if string(k) == string(key) {
-				return nil, repeated
+				return nil, repeatedMember(at)
 			}
 		}
 		r.keys = append(r.keys, key)
@@ -158,10 +157,14 @@ func (r *Reader) once(base int, large map[string]struct{}, key []byte, at int) (
 		}
 	}
 	if _, ok := large[string(key)]; ok {
-		return nil, repeated
+		return nil, repeatedMember(at)
 	}
 	large[string(key)] = struct{}{}
 	return large, nil
+}
+
+func repeatedMember(at int) *Refusal {
+	return &Refusal{RuleDuplicateKey, at, "a member stands twice in one object"}
 }
 
 func (r *Reader) key() ([]byte, error) {

@@ -18,10 +18,24 @@ const DefaultName = "agentgateway.lock"
 // A File is a lockfile in memory. Servers are sorted by name, items by the bytes
 // of their names.
 type File struct {
+	// Path is where the file stands, relative to the repository and with slashes,
+	// for findings; the empty string stands for DefaultName. It is not written.
+	Path string
+
 	GeneratedBy string
 	GeneratedAt string           // RFC 3339 with milliseconds, UTC
 	Trust       canonical.Digest // of the newest trust version; zero where there is none
 	Servers     []*Server
+
+	src       []byte     // as it was read; nil where it was not
+	disorders []disorder // what stood in another order than Format writes
+}
+
+// disorder is a place where something stood before what it sorts after.
+type disorder struct {
+	line   int
+	server string
+	what   string
 }
 
 // Server is the entry of one MCP server.
@@ -42,17 +56,23 @@ type Server struct {
 	Refused []surface.Refused
 	Absent  bool
 
-	// Line is where the entry starts in the file it was read from, from 1; 0 where
-	// it was not read.
-	Line int
-	// verbatim is the entry as it was read, for an entry that has not been changed.
-	verbatim []byte
+	// Line is where the entry starts in the file it was read from, from 1, and
+	// SourceLine where its source does; 0 where it was not read.
+	Line       int
+	SourceLine int
+	// entry is the whole entry as it was read, from the quote of its name on; its
+	// value starts at the offset value. Format writes these bytes as long as they
+	// say what the entry says, so nobody has to tell it what was changed.
+	entry []byte
+	value int
 }
 
 // Instructions are the locked instructions of a server.
 type Instructions struct {
 	Hash     canonical.Digest
 	Decision canonical.Digest
+	Absent   bool // no longer given; kept for its decision
+	Line     int  // as in Server
 }
 
 // Item is one locked definition.

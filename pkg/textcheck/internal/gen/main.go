@@ -1,0 +1,247 @@
+// Command gen writes the look-alike table of package textcheck from
+// confusables.txt, the data file of Unicode Technical Standard #39.
+//
+// The file is named by -in and must have the checksum given by -sha256, so
+// that a table is only ever made from data somebody chose:
+//
+//	CONFUSABLES=/path/to/confusables.txt go generate ./pkg/textcheck
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"go/format"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+func main() {
+	in := flag.String("in", "", "confusables.txt of the Unicode security data")
+	sum := flag.String("sha256", "", "SHA-256 that the input must have, in hex")
+	out := flag.String("out", "", "Go file to write")
+	flag.Parse()
+	if err := run(*in, *sum, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in, sum, out string) error {
+	data, err := os.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != sum {
+		return fmt.Errorf("%s has the SHA-256 %s, not %s: check where it is from, then pass -sha256 %[2]s", in, got, sum)
+	}
+	table, err := parse(string(data))
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	if err := table.close(); err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	source, err := render(table, sum)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, source, 0o644)
+}
+
+type mapping struct {
+	from rune
+	to   string
+}
+
+type table struct {
+	version  string
+	mappings []mapping // sorted by from
+}
+
+// parse reads lines "0441 ;\t0063 ;\tMA\t# comment", and from the comments of
+// the file its version and the number of lines it should have.
+func parse(text string) (table, error) {
+	var t table
+	total := ""
+	for n, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
+		line = strings.TrimSpace(line)
+		if comment, ok := strings.CutPrefix(line, "#"); ok {
+			if v, ok := strings.CutPrefix(comment, " Version: "); ok {
+				t.version = v
+			}
+			if v, ok := strings.CutPrefix(comment, " total: "); ok {
+				total = v
+			}
+			continue
+		}
+		if line == "" {
+			continue
+		}
+		m, err := parseMapping(line)
+		if err != nil {
+			return t, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		t.mappings = append(t.mappings, m)
+	}
+	if t.version == "" || total != strconv.Itoa(len(t.mappings)) {
+		return t, fmt.Errorf("version %q, %d mappings of %q: the file is not whole", t.version, len(t.mappings), total)
+	}
+	slices.SortFunc(t.mappings, func(a, b mapping) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(t.mappings); i++ {
+		if t.mappings[i].from == t.mappings[i-1].from {
+			return t, fmt.Errorf("U+%04X is mapped twice", t.mappings[i].from)
+		}
+	}
+	return t, nil
+}
+
+func parseMapping(line string) (mapping, error) {
+	data, _, _ := strings.Cut(line, "#")
+	fields := strings.Split(data, ";")
+	if len(fields) != 3 || strings.TrimSpace(fields[2]) != "MA" {
+		return mapping{}, fmt.Errorf("want source, target and MA, have %q", data)
+	}
+	from, err := runes(fields[0])
+	if err != nil {
+		return mapping{}, err
+	}
+	to, err := runes(fields[1])
+	if err != nil {
+		return mapping{}, err
+	}
+	if len(from) != 1 || len(to) == 0 {
+		return mapping{}, fmt.Errorf("want one code point and its target, have %q", data)
+	}
+	return mapping{from[0], string(to)}, nil
+}
+
+func runes(field string) ([]rune, error) {
+	var out []rune
+	for _, hex := range strings.Fields(field) {
+		v, err := strconv.ParseUint(hex, 16, 21)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rune(v))
+	}
+	return out, nil
+}
+
+// close replaces every target by what is left when it is decomposed and its
+// characters are replaced by their own targets, over and over. The file does so
+// itself for all but a few targets.
+func (t table) close() error {
+	targets := make(map[rune]string, len(t.mappings))
+	for _, m := range t.mappings {
+		targets[m.from] = m.to
+	}
+	for i := range t.mappings {
+		m := &t.mappings[i]
+		for step := 0; ; step++ {
+			next := substitute(targets, m.to)
+			if next == m.to {
+				break
+			}
+			if step == 4 {
+				return fmt.Errorf("U+%04X: its target %+q has no end", m.from, m.to)
+			}
+			m.to = next
+		}
+	}
+	return nil
+}
+
+func substitute(targets map[rune]string, s string) string {
+	var b strings.Builder
+	for _, r := range norm.NFD.String(s) {
+		if to, ok := targets[r]; ok {
+			b.WriteString(to)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return norm.NFD.String(b.String())
+}
+
+// pool returns one string that holds every target, each at most once.
+func pool(t table) string {
+	targets := make([]string, 0, len(t.mappings))
+	for _, m := range t.mappings {
+		targets = append(targets, m.to)
+	}
+	slices.SortFunc(targets, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	var all strings.Builder
+	for _, target := range slices.Compact(targets) {
+		if !strings.Contains(all.String(), target) {
+			all.WriteString(target)
+		}
+	}
+	return all.String()
+}
+
+const header = `// Code generated by internal/gen; DO NOT EDIT.
+// Source: confusables.txt of Unicode Technical Standard #39, version %s,
+// SHA-256 %s.
+// Copyright (c) Unicode, Inc.; terms of use in UNICODE-LICENSE.txt.
+
+package textcheck
+
+// ConfusablesVersion is the version of the Unicode security data that
+// look-alikes are found by.
+const ConfusablesVersion = %q
+
+// confusableASCII has bit c%%64 of word c/64 set where the ASCII character c is
+// in the table.
+const (
+	confusableASCIILow  uint64 = %#x
+	confusableASCIIHigh uint64 = %#x
+)
+
+type confusable struct {
+	from rune
+	at   uint16 // of the target in confusableTargets
+	size uint8  // of the target in bytes
+}
+
+`
+
+func render(t table, sum string) ([]byte, error) {
+	targets := pool(t)
+	if len(targets) > 1<<16 {
+		return nil, fmt.Errorf("the targets take %d bytes, over 64 KiB: widen confusable.at", len(targets))
+	}
+	var ascii [2]uint64
+	for _, m := range t.mappings {
+		if m.from < 0x80 {
+			ascii[m.from/64] |= 1 << (m.from % 64)
+		}
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, header, t.version, sum, t.version, ascii[0], ascii[1])
+	b.WriteString("// confusables is sorted by from.\nvar confusables = [...]confusable{\n")
+	for i, m := range t.mappings {
+		fmt.Fprintf(&b, "{%#x, %d, %d},", m.from, strings.Index(targets, m.to), len(m.to))
+		if i%6 == 5 || i == len(t.mappings)-1 {
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteString("}\n\nconst confusableTargets = \"\" +\n")
+	for rest := []rune(targets); len(rest) > 0; {
+		n := min(24, len(rest))
+		b.WriteString(strconv.QuoteToASCII(string(rest[:n])))
+		if rest = rest[n:]; len(rest) > 0 {
+			b.WriteString(" +\n")
+		}
+	}
+	b.WriteByte('\n')
+	return format.Source(b.Bytes())
+}
