@@ -61,6 +61,8 @@ const (
 	HashMismatch        Code = "hash-mismatch"
 	DefinitionMismatch  Code = "definition-mismatch"
 	DefinitionMissing   Code = "definition-missing"
+	DefinitionForm      Code = "definition-form"
+	DefinitionStray     Code = "definition-stray"
 	LockfileRemoved     Code = "lockfile-removed"
 	CoverageReduced     Code = "coverage-reduced"
 	LockfileOlder       Code = "lockfile-older"
@@ -117,6 +119,8 @@ var codes = []Description{
 	{HashMismatch, Critical, false, "A hash in the lockfile does not fit the others.", "Restore the lockfile, or run `agentgateway lock`."},
 	{DefinitionMismatch, Critical, false, "The readable copy of a definition does not have the hashes of the lockfile.", "Restore the copy with git, or run `agentgateway lock`."},
 	{DefinitionMissing, Critical, false, "The readable copy of a definition is missing.", "Restore the copy with git, or run `agentgateway lock`."},
+	{DefinitionForm, Warning, false, "The readable copy of a definition has its hashes, but is not written as the tool writes it: what a reviewer saw may not be what was hashed.", "Run `agentgateway lock`."},
+	{DefinitionStray, Note, false, "A file in the definitions folder belongs to no item.", "Remove it, or run `agentgateway lock`."},
 	{LockfileRemoved, Critical, false, "The base has a lockfile and this tree has none.", "Restore the lockfile."},
 	{CoverageReduced, Critical, false, "An entry covers less, or is less exact, than on the base.", "Run `agentgateway lock` without `--exclude`."},
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
