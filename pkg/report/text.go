@@ -320,7 +320,7 @@ func (t *textWriter) finding(f finding.Finding) {
 		head += "  " + textcheck.Terminal(textcheck.Clip(place, 200))
 	}
 	if f.Place.File != "" && f.Place.Server != "" {
-		head += t.paint(dim, fmt.Sprintf("  (%s)", fileAndLine(f.Place)))
+		head += t.paint(dim, fmt.Sprintf("  (%s)", textcheck.Terminal(fileLine(f.Place))))
 	}
 	t.line(2, head)
 	const indent = 13
@@ -333,11 +333,12 @@ func (t *textWriter) finding(f finding.Finding) {
 	}
 }
 
-func fileAndLine(p finding.Place) string {
+// fileLine names a place in a file, not escaped.
+func fileLine(p finding.Place) string {
 	if p.Line == 0 {
-		return textcheck.Terminal(p.File)
+		return p.File
 	}
-	return fmt.Sprintf("%s:%d", textcheck.Terminal(p.File), p.Line)
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
 // conclusion is the last line: how much was found and what it means.
@@ -345,9 +346,18 @@ func (t *textWriter) conclusion(r *Report) {
 	if t.b.Len() > 0 && !strings.HasSuffix(t.b.String(), "\n\n") {
 		t.line(0, "")
 	}
+	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
+	t.line(0, t.paint(color+";"+bold, string(r.Verdict))+": "+tally(r.Findings))
+	for _, advice := range r.Advice {
+		t.wrap(0, dim, "→ "+advice)
+	}
+}
+
+// tally says how much was found, as in "2 critical, 1 undecided".
+func tally(findings []finding.Finding) string {
 	counts := map[finding.Grade]int{}
 	undecided := 0
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		if f.Undecided {
 			undecided++
 		} else if f.Grade > finding.Note {
@@ -363,13 +373,8 @@ func (t *textWriter) conclusion(r *Report) {
 	if undecided > 0 {
 		parts = append(parts, fmt.Sprintf("%d undecided", undecided))
 	}
-	summary := "nothing has changed"
-	if len(parts) > 0 {
-		summary = strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return "nothing has changed"
 	}
-	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
-	t.line(0, t.paint(color+";"+bold, string(r.Verdict))+": "+summary)
-	for _, advice := range r.Advice {
-		t.wrap(0, dim, "→ "+advice)
-	}
+	return strings.Join(parts, ", ")
 }
