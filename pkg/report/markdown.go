@@ -28,7 +28,7 @@ const clipDefinition = 8000
 // a table of the servers, then what was found in each, folded. The text stays
 // below 900 kB; where something is left out, it says how much.
 func Markdown(w io.Writer, r *Report) error {
-	m := &markdownWriter{r: r}
+	m := &markdownWriter{r: r, differ: newWordDiffer()}
 	m.head()
 	m.table()
 	left := m.servers() + m.findings()
@@ -40,9 +40,10 @@ func Markdown(w io.Writer, r *Report) error {
 }
 
 type markdownWriter struct {
-	r    *Report
-	b    strings.Builder
-	full bool // a section did not fit; none is written any more
+	r      *Report
+	b      strings.Builder
+	differ *wordDiffer
+	full   bool // a section did not fit; none is written any more
 }
 
 // section adds a whole section where it fits.
@@ -117,7 +118,7 @@ func (m *markdownWriter) servers() (left int) {
 				left += len(s.Changes) - i
 				break
 			}
-			text := changeSection(c)
+			text := m.changeSection(c)
 			if i == 0 {
 				text = heading + text
 			}
@@ -132,7 +133,7 @@ func (m *markdownWriter) servers() (left int) {
 
 // fold returns a part that is folded behind its title, which is HTML.
 func fold(title, body string) string {
-	return "<details><summary>" + title + "</summary>\n\n" + body + "\n</details>\n"
+	return "<details><summary>" + title + "</summary>\n\n" + strings.TrimRight(body, "\n") + "\n\n</details>\n"
 }
 
 // code returns a text as HTML in which GitHub looks for no mentions or links.
@@ -140,7 +141,7 @@ func code(text string) string {
 	return "<code>" + textcheck.HTML(textcheck.Terminal(text)) + "</code>"
 }
 
-func changeSection(c drift.Change) string {
+func (m *markdownWriter) changeSection(c drift.Change) string {
 	head := fmt.Sprintf("<b>%s</b>: %s", c.Grade(), textcheck.HTML(kindWord(c.Kind)))
 	if c.Name != "" {
 		head += " " + code(textcheck.Clip(c.Name, clipName))
@@ -151,7 +152,7 @@ func changeSection(c drift.Change) string {
 	var b strings.Builder
 	for _, a := range c.Aspects {
 		fmt.Fprintf(&b, "- **%s** `%s`: %s\n", a.Grade, a.Code, textcheck.Markdown(textcheck.Clip(a.Summary, clipSummary)))
-		if text := aspectDiff(a); text != "" {
+		if text := m.aspectDiff(a); text != "" {
 			b.WriteString("\n" + textcheck.MarkdownBlock("diff", text) + "\n")
 		}
 	}
@@ -181,81 +182,14 @@ func definitionBlocks(c drift.Change) string {
 }
 
 // aspectDiff returns the old and the new text of an aspect as a diff.
-func aspectDiff(a drift.Aspect) string {
+func (m *markdownWriter) aspectDiff(a drift.Aspect) string {
 	switch {
 	case a.Old == "" && a.New == "":
 		return ""
 	case a.Words && (len(a.Old) > shortText || len(a.New) > shortText):
-		return textcheck.Clip(unified(elide(diffWords(a.Old, a.New))), clipDefinition)
+		return textcheck.Clip(unified(elide(m.differ.diff(a.Old, a.New))), clipDefinition)
 	}
 	return diffLines("-", textcheck.Clip(a.Old, clipDetail)) + diffLines("+", textcheck.Clip(a.New, clipDetail))
-}
-
-// diffLines puts a mark before every line of a text.
-func diffLines(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
-}
-
-// unified lays out a word diff as a diff of lines, in which the words that went
-// or came are marked, as git does for --word-diff.
-func unified(pieces []piece) string {
-	var out strings.Builder
-	var h hunk
-	for _, p := range pieces {
-		if p.op != equal {
-			h.change(p)
-			continue
-		}
-		for line := range strings.SplitAfterSeq(p.text, "\n") {
-			h.keep(line)
-			if strings.HasSuffix(line, "\n") {
-				h.flush(&out)
-			}
-		}
-	}
-	h.flush(&out)
-	return out.String()
-}
-
-// hunk is the lines since the last end of a line that stands in both texts.
-type hunk struct {
-	old, fresh strings.Builder
-	changed    bool
-}
-
-func (h *hunk) keep(text string) {
-	h.old.WriteString(text)
-	h.fresh.WriteString(text)
-}
-
-func (h *hunk) change(p piece) {
-	h.changed = true
-	if p.op == deleted {
-		h.old.WriteString(marked("[-", "-]", p.text))
-	} else {
-		h.fresh.WriteString(marked("{+", "+}", p.text))
-	}
-}
-
-// marked puts marks around a text, before the space it ends with.
-func marked(open, end, text string) string {
-	trimmed := strings.TrimRight(text, " \n")
-	if trimmed == "" {
-		return text
-	}
-	return open + trimmed + end + text[len(trimmed):]
-}
-
-func (h *hunk) flush(out *strings.Builder) {
-	if h.changed {
-		out.WriteString(diffLines("-", h.old.String()) + diffLines("+", h.fresh.String()))
-	} else {
-		out.WriteString(diffLines(" ", h.old.String()))
-	}
-	*h = hunk{}
 }
 
 // findings lists what the changes of servers do not tell already, and returns how
