@@ -128,8 +128,11 @@ func (d *wordDiffer) take(a, b []string) bool {
 	return true
 }
 
-// maxBetween is how many words two changes may be apart to count as one.
-const maxBetween = 3
+// How many words two changes may be apart to count as one, and how many bytes.
+const (
+	maxBetween      = 3
+	maxBetweenBytes = 100
+)
 
 // joinChanges makes one change of two that a few words keep apart by chance, so
 // that a new sentence is shown as a whole. The words between them may not be more
@@ -148,16 +151,15 @@ func joinChanges(pieces []piece) []piece {
 	}
 	before := 0 // words of the change that is open
 	for i, p := range pieces {
-		n := len(strings.Fields(p.text))
 		switch p.op {
 		case deleted:
 			old.WriteString(p.text)
-			before = max(before, n)
+			before = max(before, countWords(p.text))
 		case inserted:
 			fresh.WriteString(p.text)
-			before = max(before, n)
+			before = max(before, countWords(p.text))
 		default:
-			if n <= maxBetween && n <= before && n <= changeAfter(pieces[i+1:]) {
+			if before > 0 && len(p.text) <= maxBetweenBytes && countWords(p.text) <= min(maxBetween, before, changeAfter(pieces[i+1:])) {
 				old.WriteString(p.text)
 				fresh.WriteString(p.text)
 				continue
@@ -171,13 +173,15 @@ func joinChanges(pieces []piece) []piece {
 	return out
 }
 
+func countWords(text string) int { return len(strings.Fields(text)) }
+
 // changeAfter is how many words the change has that pieces start with.
 func changeAfter(pieces []piece) (n int) {
 	for _, p := range pieces {
 		if p.op == equal {
 			break
 		}
-		n = max(n, len(strings.Fields(p.text)))
+		n = max(n, countWords(p.text))
 	}
 	return n
 }
