@@ -26,6 +26,35 @@ type piece struct {
 	text string
 }
 
+// The marks around what went and what came, as git writes them for --word-diff.
+var marks = [...]string{"[-", "-]", "{+", "+}"}
+
+// unmark spells what would read as a mark by the code point of its sign, so that
+// a text cannot say of itself which part of it is new.
+var unmark = strings.NewReplacer("[-", `[\u{002D}`, "-]", `\u{002D}]`, "{+", `{\u{002B}`, "+}", `\u{002B}}`)
+
+// marked is the text of a piece, not escaped, with marks where it went or came.
+// They stand before the space it ends with.
+func (p piece) marked() string {
+	text := unmark.Replace(p.text)
+	if p.op == equal {
+		return text
+	}
+	body := strings.TrimRight(text, " \n")
+	if body == "" {
+		body = text
+	}
+	space := text[len(body):]
+	open, end := marks[0], marks[1]
+	if p.op == inserted {
+		open, end = marks[2], marks[3]
+	}
+	if last := len(body) - 1; body[last] == open[0] { // would be a mark with the one after it
+		body = fmt.Sprintf(`%s\u{%04X}`, body[:last], open[0])
+	}
+	return open + body + end + space
+}
+
 // A wordDiffer compares texts word by word, with a bound on the work for all that
 // are shown in one report: texts are chosen by others.
 type wordDiffer struct {
