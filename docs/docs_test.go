@@ -172,9 +172,9 @@ func brokenLinks(p page, all map[string]page, exists func(string) bool) []string
 		}
 		target := p.path
 		if u.Path != "" {
-			target = filepath.ToSlash(filepath.Join(filepath.Dir(p.path), u.Path))
-			if strings.HasPrefix(u.Path, "/") {
-				target = strings.TrimPrefix(u.Path, "/")
+			var fromRoot bool
+			if target, fromRoot = strings.CutPrefix(u.Path, "/"); !fromRoot {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(p.path), u.Path))
 			}
 			if !exists(target) {
 				broken = append(broken, fmt.Sprintf("%s:%d: link %s: no such file", p.path, l.line, l.text))
