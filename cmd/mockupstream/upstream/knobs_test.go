@@ -395,6 +395,17 @@ func TestNotifyOnList(t *testing.T) {
 	}
 }
 
+// In the 2026-07-28 era a server sends what was subscribed to, and nothing else.
+func TestNothingUnasked(t *testing.T) {
+	s := start(t, upstream.Options{})
+	s.NotifyOnList(true)
+	lines, err := stdio(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`)
+	check(t, err)
+	if len(lines) != 1 || !strings.Contains(lines[0], "wipe_database") {
+		t.Errorf("lines = %q", lines)
+	}
+}
+
 func TestSSEEndpoint(t *testing.T) {
 	s := start(t, upstream.Options{SSEOnly: true})
 	if resp, _ := post(t, s, "server/discover", ""); resp.StatusCode != 404 {
