@@ -1,7 +1,9 @@
 package gatewaydouble_test
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +202,31 @@ func TestMultiplexedInstructions(t *testing.T) {
 	}
 	if got := gatewaydouble.MergedInstructions(nil); got != preamble {
 		t.Errorf("without instructions: %q", got)
+	}
+}
+
+func TestSubscriptionsOfSeveralTargetsAreOneStream(t *testing.T) {
+	p := newPair(t, nil)
+	const (
+		acknowledged = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`
+		changed      = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+		updated      = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"%sfile:///a"}}`
+	)
+	for _, u := range []*upstream{p.one, p.two} {
+		u.set("subscriptions/listen", `{}`)
+		u.events = map[string][]string{"subscriptions/listen": {acknowledged, changed, fmt.Sprintf(updated, "")}}
+	}
+	r := connect(t, p.gateway.URL(), modern).call("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+	slices.Sort(r.messages[:len(r.messages)-1]) // the targets' events come in any order
+	want := []string{
+		fmt.Sprintf(updated, "one+"), fmt.Sprintf(updated, "two+"), acknowledged, changed, changed, result(`{}`),
+	}
+	if diff := cmp.Diff(want, r.messages); diff != "" {
+		t.Error(diff)
+	}
+	requests, responses := p.guard.asked()
+	if !cmp.Equal(requests, []string{"subscriptions/listen"}) || !cmp.Equal(responses, requests) {
+		t.Errorf("the hooks were asked about %v and %v, want the request and the terminal result", requests, responses)
 	}
 }
 

@@ -31,6 +31,14 @@ func TestInitializeOfOneTargetPassesThrough(t *testing.T) {
 	}
 }
 
+func TestAnInitializeOfAnotherFormFails(t *testing.T) {
+	w := newWorld(t, nil)
+	w.up.set("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"u"}}`)
+	c := &client{t: t, url: w.gateway.URL(), version: legacy, header: http.Header{}}
+	r := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	wantEvent(t, r, rpcError(-32603, "upstream returned a result incompatible with initialize"))
+}
+
 func TestInstructionsCanBeHooked(t *testing.T) {
 	w := newWorld(t, nil)
 	w.onResponse(func(context.Context, *extmcp.McpResponse) (*extmcp.McpResponseResult, error) {
