@@ -27,8 +27,9 @@ const objectCacheSize = 48 << 20
 // maxSymbolicRefs bounds a chain of symbolic references, as git does.
 const maxSymbolicRefs = 5
 
-// goGit reads a repository through go-git.
+// goGit reads a repository through go-git, but for loose objects.
 type goGit struct {
+	objects string     // the folder of objects
 	mu      sync.Mutex // go-git's storage is not safe for concurrent readers
 	storage *filesystem.Storage
 }
@@ -37,7 +38,7 @@ type goGit struct {
 // in no alternate, and reads relative ones wrongly.
 var errAlternates = errors.New("objects are borrowed from another repository (objects/info/alternates)")
 
-func openGoGit(p place) (*goGit, error) {
+func openGoGit(p place, maxObject int64) (*goGit, error) {
 	if exists(filepath.Join(p.commonDir, "objects", "info", "alternates")) {
 		return nil, errAlternates
 	}
@@ -46,14 +47,15 @@ func openGoGit(p place) (*goGit, error) {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(p.commonDir))
 	}
 	storage := filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(objectCacheSize), filesystem.Options{
-		KeepDescriptors: true,
+		KeepDescriptors:      true,
+		LargeObjectThreshold: maxObject,
 	})
 	// Open refuses the extensions of the repository format that go-git lacks.
 	if _, err := git.Open(storage, nil); err != nil {
 		_ = storage.Close()
 		return nil, err
 	}
-	return &goGit{storage: storage}, nil
+	return &goGit{objects: filepath.Join(p.commonDir, "objects"), storage: storage}, nil
 }
 
 func (g *goGit) object(ctx context.Context, id Hash, max int64) (Kind, []byte, error) {
@@ -62,6 +64,9 @@ func (g *goGit) object(ctx context.Context, id Hash, max int64) (Kind, []byte, e
 	}
 	if id.Size() != len(plumbing.Hash{}) {
 		return "", nil, &MissingObjectError{ID: id}
+	}
+	if kind, body, found, err := readLoose(g.objects, id, max); found {
+		return kind, body, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,16 +89,15 @@ func (g *goGit) read(id Hash, max int64) (kind Kind, body []byte, err error) {
 	}()
 	var h plumbing.Hash
 	copy(h[:], id.b[:])
-	size, err := g.storage.EncodedObjectSize(h)
-	if err != nil {
-		return "", nil, storageError(id, err)
-	}
-	if size > max {
-		return "", nil, &TooLargeError{ID: id, Size: size, Max: max}
-	}
+	// Only small objects are in memory after this; a larger one is opened. (Asking
+	// for the size first would look for a loose object before looking in packs.)
 	obj, err := g.storage.EncodedObject(plumbing.AnyObject, h)
 	if err != nil {
 		return "", nil, storageError(id, err)
+	}
+	size := obj.Size()
+	if size > max {
+		return "", nil, &TooLargeError{ID: id, Size: size, Max: max}
 	}
 	r, err := obj.Reader()
 	if err != nil {

@@ -80,22 +80,22 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if found, err := exec.LookPath(name); err == nil && filepath.IsAbs(found) {
 		r.git.path = found
 	}
-	r.back, err = openBackend(ctx, p, r.git, opts.Backend)
+	r.back, err = openBackend(ctx, p, r.git, opts)
 	if err != nil {
 		return nil, &UnsupportedError{Dir: p.gitDir, Err: err}
 	}
 	return r, nil
 }
 
-func openBackend(ctx context.Context, p place, g *gitProgram, want Backend) (backend, error) {
-	if want == GitProgram {
+func openBackend(ctx context.Context, p place, g *gitProgram, opts Options) (backend, error) {
+	if opts.Backend == GitProgram {
 		return openCatFile(ctx, g)
 	}
-	b, err := openGoGit(p)
+	b, err := openGoGit(p, opts.MaxObject)
 	if err == nil {
 		return b, nil
 	}
-	if want == GoGit {
+	if opts.Backend == GoGit {
 		return nil, err
 	}
 	c, gitErr := openCatFile(ctx, g)
