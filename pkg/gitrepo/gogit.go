@@ -139,9 +139,7 @@ func (g *goGit) ref(_ context.Context, name string) (Ref, error) {
 			return out, nil
 		}
 		name = string(ref.Target())
-		if out.Target == "" {
-			out.Target = name
-		}
+		out.Target = name
 	}
 	return Ref{}, fmt.Errorf("reference %q: more than %d symbolic references in a row", out.Name, maxSymbolicRefs)
 }

@@ -134,8 +134,9 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// findRepository looks in dir and in each folder above it, as git does, for
-// ".git" (a folder or a file that names one) and for a bare repository.
+// findRepository looks in dir and in each folder above it for ".git" (a folder
+// or a file that names one). A bare repository has to be dir itself: one that
+// lies inside a work tree could have come with a pull request.
 func findRepository(dir string) (place, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -158,22 +159,15 @@ func findRepository(dir string) (place, error) {
 			return placeOf(target, at)
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return place{}, err
-		case isGitDir(at):
-			return bareOrInside(at)
+		case filepath.Base(at) == ".git" && isGitDir(at):
+			return placeOf(at, filepath.Dir(at))
+		case at == start && isGitDir(at):
+			return placeOf(at, "")
 		}
 		if at == filepath.Dir(at) {
 			return place{}, fmt.Errorf("%s: %w (nor is any folder above it)", dir, ErrNotRepository)
 		}
 	}
-}
-
-// bareOrInside judges a folder that is itself a git folder: a bare repository,
-// or the ".git" of a work tree that the caller stands in.
-func bareOrInside(dir string) (place, error) {
-	if filepath.Base(dir) == ".git" {
-		return placeOf(dir, filepath.Dir(dir))
-	}
-	return placeOf(dir, "")
 }
 
 // isGitDir applies git's own test of a git folder.
