@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	git "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -42,7 +41,7 @@ func openGoGit(p place, maxObject int64) (*goGit, error) {
 	if exists(filepath.Join(p.commonDir, "objects", "info", "alternates")) {
 		return nil, errAlternates
 	}
-	var fs billy.Filesystem = osfs.New(p.gitDir)
+	fs := osfs.New(p.gitDir)
 	if p.commonDir != p.gitDir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(p.commonDir))
 	}
