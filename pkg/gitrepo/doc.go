@@ -26,7 +26,7 @@
 //
 // # Writing
 //
-// Commits and tags are written through the user's own git program, by
+// Commits and tags are written through the user's own git program (2.36 or newer), by
 // plumbing; see [Repo.Commit] and [Repo.SignedTag]. Every call to git drops
 // the GIT_* variables of the environment, names the repository and the work
 // tree, reads no replacement and no graft, and starts neither a file system

@@ -39,7 +39,6 @@ type Repo struct {
 	back      backend
 	git       *gitProgram
 	maxObject int64
-	env       []string
 
 	mu    sync.Mutex
 	trees treeCache
@@ -68,7 +67,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if opts.MaxObject == 0 {
 		opts.MaxObject = DefaultMaxObject
 	}
-	r := &Repo{place: p, maxObject: opts.MaxObject, env: opts.Env}
+	r := &Repo{place: p, maxObject: opts.MaxObject}
 	r.git = &gitProgram{env: opts.Env, dir: p.gitDir, git: p.gitDir, work: p.root}
 	if p.root != "" {
 		r.git.dir = p.root
