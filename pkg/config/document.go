@@ -24,16 +24,24 @@ func (f *file) parse(src []byte) *FileError {
 	}
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
-		if f.client.common && !f.named && kubernetes.Match(src) {
+		if f.client.gateway && !f.named && kubernetes.Match(src) {
 			return nil
 		}
 		return &FileError{File: f.name, Line: syntax.line, Column: syntax.column, Detail: syntax.detail, Hint: "mend the file"}
 	} else if err != nil {
 		return &FileError{File: f.name, Detail: "the file cannot be read", Hint: "mend the file", Err: err}
 	}
-	targets := gatewayTargets(root)
-	if f.client.gateway || f.client == &anyClient && len(targets) > 0 {
-		return f.gateway(root, targets)
+	if f.client.gateway || f.client == &anyClient {
+		if targets := gatewayTargets(root); len(targets) > 0 {
+			f.client = &gatewayClient
+			return f.gateway(root, targets)
+		}
+	}
+	switch {
+	case f.client.gateway && f.named:
+		f.client = &anyClient
+	case f.client.gateway && f.client.common:
+		return nil
 	}
 	return f.servers(root)
 }

@@ -71,7 +71,9 @@ func (p *jsonParser) value() (*node, error) {
 		_, err = p.r.Null()
 	default:
 		n.kind = number
-		_, err = p.r.Raw()
+		var raw []byte
+		raw, err = p.r.Raw()
+		n.text = string(raw)
 	}
 	return n, err
 }

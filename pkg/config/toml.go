@@ -93,7 +93,7 @@ func fromTOML(v any, lines map[string]int, name string, line, depth int) (*node,
 	case bool:
 		n.kind, n.yes = boolean, v
 	case int64, float64:
-		n.kind = number
+		n.kind, n.text = number, fmt.Sprint(v)
 	default:
 		n.kind = other
 	}
