@@ -107,8 +107,11 @@ func blank(src []byte) []byte {
 			continue
 		case c == '"':
 			i = stringEnd(out, i)
-		case c == '/' && commentEnd(out, i) > 0:
+		case c == '/':
 			end := commentEnd(out, i)
+			if end == 0 {
+				return out // the reader refuses what stands here
+			}
 			for ; i < end; i++ {
 				if out[i] != '\n' && out[i] != '\r' {
 					out[i] = ' '
