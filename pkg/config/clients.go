@@ -77,15 +77,21 @@ var anyClient = client{name: "any client",
 
 // userFolders says where a user's files stand, by the first element of a path:
 // {config} is the folder that the operating system has for settings, {xdg} the
-// one of programs that use ~/.config everywhere.
+// one of programs that use ~/.config everywhere. A folder that is not known is "".
 func userFolders(o *Options) map[string]string {
-	xdg := o.Home + "/.config"
-	zed := xdg + "/zed"
-	if o.GOOS == "windows" {
-		zed = o.ConfigHome + "/Zed"
+	xdg := ""
+	if o.Home != "" {
+		xdg = o.Home + "/.config"
 	}
-	if o.GOOS == "linux" && o.ConfigHome != "" {
-		xdg, zed = o.ConfigHome, o.ConfigHome+"/zed"
+	if o.GOOS != "windows" && o.GOOS != "darwin" && o.ConfigHome != "" {
+		xdg = o.ConfigHome // XDG_CONFIG_HOME
+	}
+	zed := ""
+	switch {
+	case o.GOOS == "windows" && o.ConfigHome != "":
+		zed = o.ConfigHome + "/Zed"
+	case o.GOOS != "windows" && xdg != "":
+		zed = xdg + "/zed"
 	}
 	return map[string]string{"{home}": o.Home, "{config}": o.ConfigHome, "{xdg}": xdg, "{zed}": zed}
 }

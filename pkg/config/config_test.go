@@ -123,4 +123,3 @@ func TestClients(t *testing.T) {
 		})
 	}
 }
-

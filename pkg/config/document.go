@@ -78,7 +78,7 @@ func (f *file) servers(root *node) *FileError {
 		}
 	}
 	if f.named && !found {
-		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "they stand under mcpServers, or as in the other formats of docs/configurations.md"}
+		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "servers stand under mcpServers, servers, mcp, context_servers or mcp_servers, and targets under mcp"}
 	}
 	f.loader.read[f.name] = true
 	f.exclude(root)

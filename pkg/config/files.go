@@ -62,8 +62,8 @@ func (l *loader) files(ctx context.Context) error {
 				return err
 			}
 			folder, rest, _ := strings.Cut(name, "/")
-			if folder = folders[folder]; folder == "" || strings.HasPrefix(folder, "/.") {
-				continue // there is no such folder
+			if folder = folders[folder]; folder == "" {
+				continue
 			}
 			l.known(&clients[i], filepath.ToSlash(folder)+"/"+rest, false)
 		}

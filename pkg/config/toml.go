@@ -22,7 +22,7 @@ func parseTOML(src []byte) (*node, error) {
 	if _, err := toml.Decode(string(src), &root); err != nil {
 		var parse toml.ParseError
 		if errors.As(err, &parse) {
-			return nil, &syntaxError{parse.Position.Line, parse.Position.Col, parse.Message}
+			return nil, &syntaxError{parse.Position.Line, parse.Position.Col, strings.TrimSuffix(parse.Message, ".")}
 		}
 		return nil, &syntaxError{0, 0, err.Error()}
 	}
