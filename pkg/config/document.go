@@ -24,16 +24,24 @@ func (f *file) parse(src []byte) *FileError {
 	}
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
-		if f.client.common && !f.named && kubernetes.Match(src) {
+		if f.client.gateway && !f.named && kubernetes.Match(src) {
 			return nil
 		}
 		return &FileError{File: f.name, Line: syntax.line, Column: syntax.column, Detail: syntax.detail, Hint: "mend the file"}
 	} else if err != nil {
 		return &FileError{File: f.name, Detail: "the file cannot be read", Hint: "mend the file", Err: err}
 	}
-	targets := gatewayTargets(root)
-	if f.client.gateway || f.client == &anyClient && len(targets) > 0 {
-		return f.gateway(root, targets)
+	if f.client.gateway || f.client == &anyClient {
+		if targets := gatewayTargets(root); len(targets) > 0 {
+			f.client = &gatewayClient
+			return f.gateway(root, targets)
+		}
+	}
+	switch {
+	case f.client.gateway && f.named:
+		f.client = &anyClient
+	case f.client.gateway && f.client.common:
+		return nil
 	}
 	return f.servers(root)
 }
@@ -70,7 +78,7 @@ func (f *file) servers(root *node) *FileError {
 		}
 	}
 	if f.named && !found {
-		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "they stand under mcpServers, or as in the other formats of docs/configurations.md"}
+		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "servers stand under mcpServers, servers, mcp, context_servers or mcp_servers, and targets under mcp"}
 	}
 	f.loader.read[f.name] = true
 	f.exclude(root)

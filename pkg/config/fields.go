@@ -19,7 +19,7 @@ var fields = map[string]func(*entry, member){
 	"cwd":       (*entry).setCwd,
 	"env":       (*entry).addEnv,
 	"envFile":   (*entry).setEnvFile,
-	"url":       func(e *entry, m member) { e.setURL(m, e.file.urlTransport()) },
+	"url":       func(e *entry, m member) { e.setURL(m, e.file.client.urlTransport) },
 	"serverUrl": func(e *entry, m member) { e.setURL(m, "") },
 	"httpUrl":   func(e *entry, m member) { e.setURL(m, lockfile.HTTP) },
 	"headers":   (*entry).addHeaders,
@@ -59,13 +59,6 @@ var transports = map[string]lockfile.Transport{
 	"http": lockfile.HTTP, "streamable-http": lockfile.HTTP, "streamableHttp": lockfile.HTTP,
 	"streamable_http": lockfile.HTTP, "streamableHTTP": lockfile.HTTP, "remote": lockfile.HTTP,
 	"sse": lockfile.SSE,
-}
-
-func (f *file) urlTransport() lockfile.Transport {
-	if f.client.urlIsSSE {
-		return lockfile.SSE
-	}
-	return ""
 }
 
 // text returns the string that a member holds.

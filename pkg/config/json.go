@@ -71,7 +71,9 @@ func (p *jsonParser) value() (*node, error) {
 		_, err = p.r.Null()
 	default:
 		n.kind = number
-		_, err = p.r.Raw()
+		var raw []byte
+		raw, err = p.r.Raw()
+		n.text = string(raw)
 	}
 	return n, err
 }
@@ -105,8 +107,11 @@ func blank(src []byte) []byte {
 			continue
 		case c == '"':
 			i = stringEnd(out, i)
-		case c == '/' && commentEnd(out, i) > 0:
+		case c == '/':
 			end := commentEnd(out, i)
+			if end == 0 {
+				return out // the reader refuses what stands here
+			}
 			for ; i < end; i++ {
 				if out[i] != '\n' && out[i] != '\r' {
 					out[i] = ' '
