@@ -252,6 +252,7 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	s.Delay(0)
 	list(t, s, "") // DelayFirst is used up
 }
 
