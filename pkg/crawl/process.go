@@ -157,7 +157,6 @@ func startFailure(t Target, err error) error {
 
 // startLink starts a server and connects to its standard input and output.
 func (l *Lister) startLink(t Target, b *budget) (*link, error) {
-	l.opts.Progress(Event{t.Name, EventStart, t.Command})
 	p, err := l.opts.Start(ProcessSpec{t.Command, t.Args, t.Cwd, childEnviron(l.opts.Environ, t.Env)})
 	if err != nil {
 		return nil, startFailure(t, err)

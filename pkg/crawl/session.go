@@ -51,7 +51,8 @@ type ServerInfo struct {
 func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
 	switch t.Transport {
 	case lockfile.Stdio:
-		connect := func(ctx context.Context, b *budget) (*link, error) { return l.startLink(t, b) }
+		l.opts.Progress(Event{t.Name, EventStart, t.Command})
+		connect := func(_ context.Context, b *budget) (*link, error) { return l.startLink(t, b) }
 		return l.negotiate(ctx, t, connect, true)
 	case lockfile.HTTP, lockfile.SSE:
 	default:
@@ -144,10 +145,7 @@ func (s *Session) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.greeting("server/discover", result); err != nil {
-		return err
-	}
-	return nil
+	return s.greeting("server/discover", result)
 }
 
 // initialize greets a server of an older version.
