@@ -12,8 +12,6 @@ import (
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -108,44 +106,25 @@ func TestEdge08BigDefinitionIsRefusedByItself(t *testing.T) {
 }
 
 func TestEdge07OverTheLimitNothingIsListed(t *testing.T) {
-	targets := map[string]Target{"stdio": stdioTarget(t, "--change", "many?n=1000")}
-	for name, opts := range map[string]upstream.Options{"http": {}, "stream": {Stream: true}, "sse": {SSEOnly: true}} {
-		s, target := serve(t, opts)
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
 		s.ManyTools(1000)
-		if opts.SSEOnly {
-			target.Transport, target.URL = lockfile.SSE, s.SSEURL()
+		l.opts.Limits.Bytes = 32 << 10
+		_, err := listOnce(t, l, target)
+		var limit *LimitError
+		if !errors.As(err, &limit) {
+			t.Fatalf("error %v, want a LimitError", err)
 		}
-		targets[name] = target
-	}
-	for name, target := range targets {
-		t.Run(name, func(t *testing.T) {
-			_, err := listOnce(t, lister(func(o *Options) { o.Limits.Bytes = 32 << 10 }), target)
-			var limit *LimitError
-			if !errors.As(err, &limit) {
-				t.Fatalf("error %v, want a LimitError", err)
-			}
-		})
-	}
+	})
 }
 
 func TestEdge09ListChangedIsNoReasonToListAgain(t *testing.T) {
-	for name, opts := range map[string]upstream.Options{"stream": {Stream: true}, "sse": {SSEOnly: true}} {
-		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, opts)
-			if opts.SSEOnly {
-				target.Transport, target.URL = lockfile.SSE, s.SSEURL()
-			}
-			s.NotifyOnList(true)
-			mustList(t, lister(), target)
-			if n := s.Requests("tools/list"); n != 1 {
-				t.Errorf("%d listings, want 1", n)
-			}
-		})
-	}
-	listing := mustList(t, lister(), stdioTarget(t, "--change", "notify-on-list?on=true"))
-	if !listing.ListChanged {
-		t.Error("the notification on stdio was not seen")
-	}
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
+		s.NotifyOnList(true)
+		mustList(t, l, target)
+		if n := s.Requests("tools/list"); n != 1 {
+			t.Errorf("%d listings, want 1", n)
+		}
+	})
 }
 
 func TestEdge10EmptyListIsListedOverAFreshConnection(t *testing.T) {
@@ -235,18 +214,10 @@ func TestEdge12And14ExactBytes(t *testing.T) {
 		{Kind: surface.KindTool, Name: "surrogate", Rule: canonical.RuleUnicode, Raw: canonical.Sum(defs[4])},
 		{Kind: surface.KindTool, Name: "twice", Rule: canonical.RuleDuplicateKey, Raw: canonical.Sum(defs[3])},
 	}
-	for name, opts := range map[string]upstream.Options{
-		"http": {}, "stream": {Stream: true}, "legacy": {NoDiscover: true}, "sse": {SSEOnly: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, opts)
-			if opts.SSEOnly {
-				target.Transport, target.URL = lockfile.SSE, s.SSEURL()
-			}
-			s.SetToolsRaw(defs)
-			checkExact(t, mustList(t, lister(), target), want)
-		})
-	}
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
+		s.SetToolsRaw(defs)
+		checkExact(t, mustList(t, l, target), want)
+	})
 }
 
 func checkExact(t *testing.T, listing *Listing, want []surface.Refused) {
@@ -378,19 +349,6 @@ func TestEdge29UnusableDiscover(t *testing.T) {
 	}
 }
 
-func TestEdge29OldVersionByInitialize(t *testing.T) {
-	s, target := serve(t, upstream.Options{NoDiscover: true})
-	s.Result("initialize", `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"},"instructions":"hi"}`)
-	session, err := lister().Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	if session.Version() != "2024-11-05" || session.info != (ServerInfo{"old", "1"}) || *session.instructions != "hi" {
-		t.Errorf("%s %v %v", session.Version(), session.info, *session.instructions)
-	}
-}
-
 func TestEdge35AbsentIsNotEmpty(t *testing.T) {
 	s, target := serve(t, upstream.Options{})
 	s.ListError("prompts/list", -32601, "Method not found")
@@ -493,15 +451,5 @@ func TestOneFailureDoesNotStopTheOthers(t *testing.T) {
 	lister().ListAll(t.Context(), jobs, 2, func(r Result) { got = append(got, r.Err == nil) })
 	if !slices.Equal(got, []bool{false, true, false, true}) {
 		t.Errorf("%v", got)
-	}
-}
-
-func TestEdge30NoiseIsSkippedAndCounted(t *testing.T) {
-	listing := mustList(t, lister(), stdioTarget(t, "--noise"))
-	if listing.Noise == 0 || len(listing.Notes) != 1 || listing.Notes[0].Code != finding.StdoutNoise {
-		t.Errorf("noise %d, notes %v", listing.Noise, listing.Notes)
-	}
-	if len(names(listing, surface.KindTool)) != 3 {
-		t.Errorf("tools %v", names(listing, surface.KindTool))
 	}
 }

@@ -1,10 +1,13 @@
 package crawl
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,6 +56,51 @@ func stdioTarget(t testing.TB, flags ...string) Target {
 		t.Fatal(err)
 	}
 	return Target{Name: "mock", Transport: lockfile.Stdio, Command: path, Args: append([]string{"--stdio"}, flags...)}
+}
+
+// inProcess is a Starter that serves stdio from this process.
+func inProcess(s *upstream.Server) Starter {
+	return func(ProcessSpec) (*Process, error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = s.ServeStdio(ctx, inR, outW)
+			_ = outW.Close()
+		}()
+		return &Process{
+			Stdin: inW, Stdout: outR, Stderr: io.NopCloser(strings.NewReader("")), Done: done,
+			Status: func() string { return "exit status 0" },
+			Stop: func(bool) {
+				_ = inW.Close()
+				_ = outR.Close()
+				cancel()
+				<-done
+			},
+		}, nil
+	}
+}
+
+// everyTransport runs a test over each transport and both ways of answering.
+func everyTransport(t *testing.T, test func(t *testing.T, s *upstream.Server, l *Lister, target Target)) {
+	for name, opts := range map[string]upstream.Options{
+		"http": {}, "stream": {Stream: true}, "legacy": {NoDiscover: true}, "sse": {SSEOnly: true}, "stdio": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, target := serve(t, opts)
+			l := lister()
+			switch name {
+			case "sse":
+				target.Transport, target.URL = lockfile.SSE, s.SSEURL()
+			case "stdio":
+				target = Target{Name: "mock", Transport: lockfile.Stdio, Command: "mock"}
+				l = lister(func(o *Options) { o.Start = inProcess(s) })
+			}
+			test(t, s, l, target)
+		})
+	}
 }
 
 // serve starts a mock server over HTTP.

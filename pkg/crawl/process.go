@@ -43,6 +43,11 @@ type Starter func(ProcessSpec) (*Process, error)
 // that have left the group, as far as their ancestors still run when it is
 // called; elsewhere a child that made itself a daemon is not found.
 func StartProcess(spec ProcessSpec) (_ *Process, err error) {
+	// With a process group, a folder that is missing would be reported as a missing
+	// command.
+	if info, err := os.Stat(spec.Dir); spec.Dir != "" && (err != nil || !info.IsDir()) {
+		return nil, &fs.PathError{Op: "chdir", Path: spec.Dir, Err: fs.ErrNotExist}
+	}
 	path, err := lookPath(spec)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func startFailure(t Target, err error) error {
 	e := &StartError{Command: t.Command, Detail: "could not be started: " + err.Error(), Err: err}
 	var path *fs.PathError
 	switch {
-	case errors.As(err, &path) && t.Cwd != "" && path.Op == "chdir":
+	case errors.As(err, &path) && path.Op == "chdir":
 		e.Detail = "could not be started: its folder " + t.Cwd + " cannot be entered"
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.NotFound = true
