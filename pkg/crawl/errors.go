@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"agentgateway-lock/pkg/finding"
 )
 
 // Every error of this package is one of the types below, or that of a context.
@@ -169,6 +171,32 @@ func (e *StartError) Hint() string {
 		return "install " + e.Command + " or put its folder on PATH; give the command by name, since full paths differ between machines"
 	}
 	return "run the command by hand; a server gets only the variables that its configuration names, so name those it needs under env"
+}
+
+// FindingOf is the finding of a server that could not be listed.
+func FindingOf(server string, err error) finding.Finding {
+	var (
+		egress *EgressError
+		limit  *LimitError
+		auth   *AuthError
+		hinter Hinter
+		code   = finding.ServerUnreachable
+	)
+	switch {
+	case errors.As(err, &egress):
+		code = finding.EgressDenied
+	case errors.As(err, &limit):
+		code = finding.ServerOverLimit
+	case errors.As(err, &auth):
+		code = finding.ServerUnauthorized
+	}
+	summary, detail, _ := strings.Cut(err.Error(), "\n")
+	f := finding.New(code, finding.Place{Server: server}, summary)
+	f.Detail = detail
+	if errors.As(err, &hinter) {
+		f.Hint = hinter.Hint()
+	}
+	return f
 }
 
 // lastLines returns at most n lines of the end of text.

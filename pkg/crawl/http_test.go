@@ -1,9 +1,12 @@
 package crawl
 
 import (
+	"compress/gzip"
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,8 +15,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
+	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
@@ -327,6 +332,77 @@ func TestConnectionIsReused(t *testing.T) {
 	mustList(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 	if n := conns.Load(); n != 1 {
 		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+func TestTLSWithOwnAuthority(t *testing.T) {
+	mock := upstream.New(upstream.Options{})
+	defer func() { _ = mock.Close() }()
+	server := httptest.NewUnstartedServer(mock)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	target := Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true}
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	mustList(t, lister(func(o *Options) { o.RootCAs = roots }), target)
+	var u *UnreachableError
+	if _, err := listOnce(t, lister(), target); !errors.As(err, &u) {
+		t.Errorf("error %v, want one of the certificate", err)
+	}
+}
+
+// What a compressed answer unpacks to is what counts.
+func TestCompressedAnswerIsCountedUnpacked(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.WriteString(z, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("x", 4<<20))
+		_ = z.Close()
+	}))
+	defer server.Close()
+	l := lister(func(o *Options) { o.Limits.Bytes = 1 << 20 })
+	_, err := listOnce(t, l, Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+	var limit *LimitError
+	if !errors.As(err, &limit) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestGivingUp(t *testing.T) {
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
+		session, err := l.Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		s.Delay(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, cancel)
+		if _, err := session.List(ctx, surface.AllCovers()); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestFindingOf(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code finding.Code
+	}{
+		{&EgressError{Host: "h", Why: "a loopback address", Private: true}, finding.EgressDenied},
+		{&LimitError{What: "pages", Limit: 1}, finding.ServerOverLimit},
+		{&AuthError{Host: "h", Status: 401}, finding.ServerUnauthorized},
+		{&UnreachableError{Host: "h", Err: io.EOF}, finding.ServerUnreachable},
+		{&StartError{Command: "c", Detail: "ended", Stderr: "why\n"}, finding.ServerUnreachable},
+		{&ProtocolError{Doing: "tools/list", Detail: "no"}, finding.ServerUnreachable},
+		{context.Canceled, finding.ServerUnreachable},
+	} {
+		f := FindingOf("s", test.err)
+		if f.Code != test.code || !f.Undecided || f.Hint == "" || strings.Contains(f.Summary, "\n") || f.Place.Server != "s" {
+			t.Errorf("%v: %+v", test.err, f)
+		}
 	}
 }
 

@@ -29,8 +29,8 @@ type Process struct {
 	Done <-chan struct{}
 	// Status says how it ended, as in "exit status 1"; valid after Done.
 	Status func() string
-	// Stop ends the process and all its children: it closes Stdin, gives a moment
-	// unless hard is set, and then kills. It returns when they have ended.
+	// Stop ends the process and all its children: it closes Stdin, gives a moment,
+	// a shorter one where hard is set, and then kills. It returns when they have ended.
 	Stop func(hard bool)
 }
 
@@ -102,7 +102,8 @@ func StartProcess(spec ProcessSpec) (_ *Process, err error) {
 func stopTree(pid int, stdin io.Closer, done <-chan struct{}, hard bool) {
 	strays := descendants(pid)
 	_ = stdin.Close()
-	if !hard && !within(done, closeGrace) {
+	if hard || !within(done, closeGrace) {
+		// A command such as docker passes this on to what the kill would not reach.
 		terminateGroup(pid)
 		within(done, termGrace)
 	}

@@ -28,7 +28,7 @@ func TestEverythingIsEnded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, field := range strings.Fields(string(text)) {
+			for field := range strings.FieldsSeq(string(text)) {
 				pid, err := strconv.Atoi(field)
 				if err != nil {
 					t.Fatal(err)

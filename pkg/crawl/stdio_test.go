@@ -105,6 +105,34 @@ func TestEdge29FallbackStartsAFreshProcess(t *testing.T) {
 	}
 }
 
+func TestEdge29AnOlderVersionIsTriedWhereTheServerAsks(t *testing.T) {
+	for name, test := range map[string]struct{ refusal, want string }{
+		"it names one":    {`{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2024-11-05","2025-06-18"]}}`, "2025-06-18"},
+		"it names none":   {`{"code":-32602,"message":"Unsupported protocol version"}`, "2024-11-05"},
+		"another reason":  {`{"code":-32603,"message":"no database"}`, ""},
+		"it refuses them": {`{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := scripted(func(process int, method string, id json.RawMessage) (string, error) {
+				if process < 3 {
+					return `{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + test.refusal + `}` + "\n", nil
+				}
+				return result(id, strings.Replace(oldGreeting, "2024-11-05", test.want, 1)), nil
+			})
+			s, err := lister(func(o *Options) { o.Start = start }).Open(t.Context(), Target{Transport: lockfile.Stdio, Command: "old"})
+			if (err == nil) != (test.want != "") {
+				t.Fatal(err)
+			}
+			if err == nil {
+				defer s.Close()
+				if s.Version() != test.want {
+					t.Errorf("version %s", s.Version())
+				}
+			}
+		})
+	}
+}
+
 // While a list is waited for, a server may ping, ask for what was not advertised,
 // notify, and answer something that nobody asked.
 func TestServerSpeaksBetween(t *testing.T) {
