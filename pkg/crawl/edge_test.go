@@ -18,7 +18,7 @@ import (
 // The tests below are named after the reports of what real servers do that
 // concern listing.
 
-func TestEdge01OrderIsNotTheServers(t *testing.T) {
+func TestEdge01And02OrderDoesNotCount(t *testing.T) {
 	s, target := serve(t, upstream.Options{})
 	s.ShuffleTools(true)
 	s.ShuffleKeys(true)
@@ -195,7 +195,7 @@ func TestUnchangedIsListedOnce(t *testing.T) {
 
 // What is hashed are the exact bytes: no decoder in between may round, repair or
 // drop.
-func TestEdge12And14ExactBytes(t *testing.T) {
+func TestEdge12To15And25ExactBytes(t *testing.T) {
 	defs := raws(
 		`{"name":"big","inputSchema":{"maximum":9223372036854775807},"x-unknown":[1.50,"\u0041\/"]}`,
 		`{"name":"rounded","inputSchema":{"maximum":9007199254740993.0}}`,
@@ -234,7 +234,7 @@ func checkExact(t *testing.T, listing *Listing, want []surface.Refused) {
 	}
 }
 
-func TestEdge18And19NullIsNotAbsent(t *testing.T) {
+func TestEdge18To20NullIsNotAbsent(t *testing.T) {
 	s, target := serve(t, upstream.Options{})
 	s.SetToolsRaw(raws(
 		`{"name":"a","description":null,"inputSchema":{}}`,
@@ -256,6 +256,30 @@ func TestEdge18And19NullIsNotAbsent(t *testing.T) {
 	}
 }
 
+// What a reader cannot see or a terminal obeys is hashed as it is; escaping is for
+// those who show it.
+func TestEdge16And17TextIsKept(t *testing.T) {
+	s, target := serve(t, upstream.Options{})
+	s.SetToolsRaw(raws("{\"name\":\"a\",\"description\":\"x\U000e0041\\u001b[2J\u202e\",\"inputSchema\":{}}"))
+	d := definition(t, mustList(t, lister(), target), surface.KindTool, "a")
+	if !strings.Contains(string(d.Canonical), "\"x\U000e0041\\u001b[2J\u202e\"") {
+		t.Errorf("canonical %q", d.Canonical)
+	}
+}
+
+func TestEdge22ReferencesAreNotResolved(t *testing.T) {
+	s, target := serve(t, upstream.Options{})
+	s.SetToolsRaw(raws(
+		`{"name":"inlined","inputSchema":{"properties":{"x":{"type":"string"}}}}`,
+		`{"name":"referred","inputSchema":{"properties":{"x":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"string"}}}}`,
+	))
+	listing := mustList(t, lister(), target)
+	a, b := definition(t, listing, surface.KindTool, "inlined"), definition(t, listing, surface.KindTool, "referred")
+	if a.Tool.InputSchema == b.Tool.InputSchema {
+		t.Error("the two forms share a hash")
+	}
+}
+
 func TestEdge23DuplicateName(t *testing.T) {
 	s, target := serve(t, upstream.Options{})
 	if err := s.Duplicate("echo"); err != nil {
@@ -268,6 +292,72 @@ func TestEdge23DuplicateName(t *testing.T) {
 	}
 	if r := listing.Surface.Refused; len(r) != 2 || r[0].Rule != canonical.RuleDuplicateName {
 		t.Errorf("refused %v", r)
+	}
+}
+
+func TestEdge26AnnotationsThatComeAndGo(t *testing.T) {
+	s, target := serve(t, upstream.Options{})
+	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference {
+		if err := s.SetAnnotations("echo", `{"readOnlyHint":false}`); err != nil {
+			t.Error(err)
+		}
+		return Difference{Changed: true}
+	}}
+	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
+		if r.Err != nil || len(r.Unstable) != 1 || r.Unstable[0].Kind != surface.KindTool || r.Unstable[0].Name != "echo" {
+			t.Errorf("%v, unstable %v", r.Err, r.Unstable)
+		}
+	})
+}
+
+// A kind that is offered in one listing only is unstable itself, and so is a
+// definition that is refused in one of them.
+func TestUnstableKindsAndRefusals(t *testing.T) {
+	list := func(raws ...string) surface.Surface {
+		parts := make([][]byte, len(raws))
+		for i, r := range raws {
+			parts[i] = []byte(r)
+		}
+		l, refused := surface.NewList(surface.KindTool, parts)
+		return surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: l}, Refused: refused}
+	}
+	const a, b = `{"name":"a"}`, `{"name":"a","description":"b"}`
+	for name, test := range map[string]struct {
+		first, second surface.Surface
+		want          []string
+	}{
+		"the same":             {list(a), list(a), nil},
+		"not offered":          {surface.Surface{}, list(), []string{"tool "}},
+		"a twin appears":       {list(a), list(a, b), []string{"tool a"}},
+		"a twin changes":       {list(a, b), list(a, a), []string{"tool a"}},
+		"a null appears":       {list(a), list(a, "null"), []string{"tool "}},
+		"instructions appear":  {surface.Surface{}, surface.Surface{Instructions: surface.NewInstructions("")}, []string{"instructions "}},
+		"the order is another": {list(a, `{"name":"z"}`, "null"), list("null", `{"name":"z"}`, a), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, u := range compareSurfaces(test.first, test.second) {
+				got = append(got, string(u.Kind)+" "+u.Name)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("unstable %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestEdge27And29MembersOfTheResultAreNotHashed(t *testing.T) {
+	var first *Listing
+	for _, rest := range []string{``, `,"ttlMs":5,"cacheScope":"private"`, `,"_meta":{"at":"12:00"},"resultType":"complete"`} {
+		s, target := serve(t, upstream.Options{})
+		s.Result("tools/list", `{"tools":[{"name":"a","inputSchema":{}}]`+rest+`}`)
+		listing := mustList(t, lister(), target)
+		if first == nil {
+			first = listing
+		}
+		if diff := cmp.Diff(first.Surface, listing.Surface); diff != "" {
+			t.Errorf("%s: %s", rest, diff)
+		}
 	}
 }
 

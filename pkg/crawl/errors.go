@@ -152,6 +152,7 @@ type StartError struct {
 	Detail   string // what happened
 	Stderr   string // the end of its standard error
 	NotFound bool   // there is no such command
+	Silent   bool   // it runs, and gave no answer in time
 	Err      error
 }
 
@@ -168,7 +169,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Hint implements [Hinter].
 func (e *StartError) Hint() string {
 	if e.NotFound {
-		return "install " + e.Command + " or put its folder on PATH; give the command by name, since full paths differ between machines"
+		return "install " + e.Command + ", or put its folder on PATH; give the command by name, since full paths differ between machines"
+	}
+	if e.Silent {
+		return "give it longer with --start-timeout, or run the command by hand to see what it waits for"
 	}
 	return "run the command by hand; a server gets only the variables that its configuration names, so name those it needs under env"
 }

@@ -58,6 +58,7 @@ func endedProcess(k *link, t Target, p *Process, tail *tail, answered bool, err 
 	e := &StartError{Command: t.Command, Stderr: tail.wait(), Err: err}
 	switch {
 	case timeout:
+		e.Silent = true
 		e.Detail = "gave no answer within " + silent.Timeout.String()
 	case status != "" && !answered:
 		e.Detail = "ended before it gave an answer (" + status + ")"

@@ -65,7 +65,7 @@ const oldGreeting = `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}}
 
 // A server of rmcp ends when the first message is not initialize; others report
 // an error; and one that knows only an old version says so in its answer.
-func TestEdge29FallbackStartsAFreshProcess(t *testing.T) {
+func TestEdge29And31FallbackStartsAFreshProcess(t *testing.T) {
 	for name, refuse := range map[string]error{"ends": io.EOF, "answers with an error": nil} {
 		t.Run(name, func(t *testing.T) {
 			var seen []string
@@ -176,7 +176,7 @@ func TestEdge32SilentStart(t *testing.T) {
 	l := lister(func(o *Options) { o.Start = start; o.Limits.StartTimeout = 30 * time.Millisecond })
 	_, err := listOnce(t, l, Target{Transport: lockfile.Stdio, Command: "npx"})
 	var e *StartError
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "no answer within 30ms") || !strings.Contains(err.Error(), "last words") {
+	if !errors.As(err, &e) || !e.Silent || !strings.Contains(e.Hint(), "--start-timeout") || !strings.Contains(err.Error(), "no answer within 30ms") || !strings.Contains(err.Error(), "last words") {
 		t.Errorf("error %v", err)
 	}
 }
