@@ -71,6 +71,11 @@ const (
 	Unsigned            Code = "unsigned"
 )
 
+// The codes of contacting servers.
+const (
+	ServerUnauthorized Code = "server-unauthorized"
+)
+
 // codes is filled in the order of docs/codes.md.
 var codes = []Description{
 	{ToolAdded, Warning, false, "A tool is served that the lockfile does not hold.", "Read it, then run `agentgateway lock`."},
@@ -104,6 +109,7 @@ var codes = []Description{
 	{ServerDisabled, Note, false, "A server is switched off in the configuration.", "Nothing, where that is meant."},
 	{ServerUnreachable, Warning, true, "A server could not be listed.", "Look at the reason, then run again."},
 	{ServerOverLimit, Warning, true, "A server sent more than a limit allows.", "Ask the server's authors; the limits are in docs/lockfile.md."},
+	{ServerUnauthorized, Warning, true, "A server wants credentials, or others than it got.", "Set the header or variable that the message names."},
 	{ServerNotStarted, Warning, true, "A server was not started because the run may start nothing.", "Run without `--no-exec` where starting it is acceptable."},
 	{EgressDenied, Warning, true, "A server's address may not be contacted.", "Where a private address is meant, run `agentgateway lock --allow-private NAME`."},
 	{StdoutNoise, Note, false, "A server wrote lines to its output that are not messages.", "Ask the server's authors to write them to standard error."},
