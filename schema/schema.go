@@ -12,3 +12,8 @@ import _ "embed"
 //
 //go:embed agentgateway.lock.schema.json
 var Lockfile []byte
+
+// Report is the schema of what --format json writes.
+//
+//go:embed report.schema.json
+var Report []byte

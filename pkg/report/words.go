@@ -1,10 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
+
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // op says where a piece of a text diff stands.
@@ -22,36 +26,136 @@ type piece struct {
 	text string
 }
 
-// maxWords bounds the texts that are compared word by word; longer ones are
-// compared line by line.
-const maxWords = 4000
+// A wordDiffer compares texts word by word, with a bound on the work for all that
+// are shown in one report: texts are chosen by others.
+type wordDiffer struct {
+	left int // pairs of words that may still be compared
+}
 
-// diffWords compares two texts word by word.
-func diffWords(old, fresh string) []piece {
+func newWordDiffer() *wordDiffer { return &wordDiffer{left: 1 << 26} }
+
+// maxUnits is how many words are told apart.
+const maxUnits = 50_000
+
+// diff compares two texts word by word; line by line where that is too much work,
+// and as a whole where that is, too.
+func (d *wordDiffer) diff(old, fresh string) []piece {
 	a, b := splitWords(old), splitWords(fresh)
-	if len(a) > maxWords || len(b) > maxWords {
-		a, b = strings.SplitAfter(old, "\n"), strings.SplitAfter(fresh, "\n")
+	head := 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
 	}
-	if len(a) > maxWords || len(b) > maxWords {
-		return []piece{{deleted, old}, {inserted, fresh}}
+	same := a[:head]
+	a, b = a[head:], b[head:]
+	tail := 0
+	for tail < min(len(a), len(b)) && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	end := a[len(a)-tail:]
+	a, b = a[:len(a)-tail], b[:len(b)-tail]
+	pieces := appendPiece(nil, equal, strings.Join(same, ""))
+	pieces = append(pieces, d.middle(a, b)...)
+	return joinChanges(appendPiece(pieces, equal, strings.Join(end, "")))
+}
+
+// appendPiece leaves out what is empty.
+func appendPiece(pieces []piece, op op, text string) []piece {
+	if text == "" {
+		return pieces
+	}
+	return append(pieces, piece{op, text})
+}
+
+// middle compares what is left when both texts start and end differently.
+func (d *wordDiffer) middle(a, b []string) []piece {
+	if !d.take(a, b) {
+		old, fresh := strings.Join(a, ""), strings.Join(b, "")
+		a, b = strings.SplitAfter(old, "\n"), strings.SplitAfter(fresh, "\n")
+		if !d.take(a, b) {
+			return appendPiece(appendPiece(nil, deleted, old), inserted, fresh)
+		}
 	}
 	words := &dictionary{ids: map[string]rune{}}
 	dmp := diffmatchpatch.New()
-	dmp.DiffTimeout = 0 // the same texts always give the same diff; maxWords bounds the work
+	dmp.DiffTimeout = 0 // the same texts always give the same diff; take bounds the work
 	diffs := dmp.DiffCleanupMerge(dmp.DiffMainRunes(words.encode(a), words.encode(b), false))
 	pieces := make([]piece, 0, len(diffs))
-	for _, d := range diffs {
+	for _, diff := range diffs {
 		kind := equal
-		switch d.Type {
+		switch diff.Type {
 		case diffmatchpatch.DiffDelete:
 			kind = deleted
 		case diffmatchpatch.DiffInsert:
 			kind = inserted
 		case diffmatchpatch.DiffEqual:
 		}
-		pieces = append(pieces, piece{kind, words.decode(d.Text)})
+		pieces = append(pieces, piece{kind, words.decode(diff.Text)})
 	}
 	return pieces
+}
+
+// take reports whether a and b may be compared, and counts the work.
+func (d *wordDiffer) take(a, b []string) bool {
+	work := len(a) * len(b)
+	if len(a)+len(b) > maxUnits || work > d.left {
+		return false
+	}
+	d.left -= work
+	return true
+}
+
+// maxBetween is how many words two changes may be apart to count as one.
+const maxBetween = 3
+
+// joinChanges makes one change of two that a few words keep apart by chance, so
+// that a new sentence is shown as a whole. The words between them may not be more
+// than either change has.
+func joinChanges(pieces []piece) []piece {
+	out := make([]piece, 0, len(pieces))
+	var old, fresh strings.Builder
+	flush := func() {
+		for _, p := range []piece{{deleted, old.String()}, {inserted, fresh.String()}} {
+			if p.text != "" {
+				out = append(out, p)
+			}
+		}
+		old.Reset()
+		fresh.Reset()
+	}
+	before := 0 // words of the change that is open
+	for i, p := range pieces {
+		n := len(strings.Fields(p.text))
+		switch p.op {
+		case deleted:
+			old.WriteString(p.text)
+			before = max(before, n)
+		case inserted:
+			fresh.WriteString(p.text)
+			before = max(before, n)
+		default:
+			if n <= maxBetween && n <= before && n <= changeAfter(pieces[i+1:]) {
+				old.WriteString(p.text)
+				fresh.WriteString(p.text)
+				continue
+			}
+			flush()
+			out = append(out, p)
+			before = 0
+		}
+	}
+	flush()
+	return out
+}
+
+// changeAfter is how many words the change has that pieces start with.
+func changeAfter(pieces []piece) (n int) {
+	for _, p := range pieces {
+		if p.op == equal {
+			break
+		}
+		n = max(n, len(strings.Fields(p.text)))
+	}
+	return n
 }
 
 // dictionary gives each word a character, since the library compares characters.
@@ -105,18 +209,26 @@ func splitWords(s string) []string {
 	return words
 }
 
+// maxChanged is how much of a change is shown, in characters.
+const maxChanged = 4000
+
 // elide shortens what stands unchanged between changes, so that a long text shows
-// what changed and its surroundings.
+// what changed and its surroundings. Of a very long change it keeps the start.
 func elide(pieces []piece) []piece {
 	const around, least = 60, 160
 	out := make([]piece, len(pieces))
 	for i, p := range pieces {
 		out[i] = p
-		runes := []rune(p.text)
-		if p.op != equal || len(runes) < least {
+		if p.op != equal {
+			if n := utf8.RuneCountInString(p.text) - maxChanged; n > 0 {
+				out[i].text = fmt.Sprintf("%s (%d more characters) ", textcheck.Clip(p.text, maxChanged), n)
+			}
 			continue
 		}
-		head, tail := string(runes[:around]), string(runes[len(runes)-around:])
+		if len(p.text) < least {
+			continue
+		}
+		head, tail := firstRunes(p.text, around), lastRunes(p.text, around)
 		switch i {
 		case 0:
 			out[i].text = "… " + tail
@@ -127,4 +239,23 @@ func elide(pieces []piece) []piece {
 		}
 	}
 	return out
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+func lastRunes(s string, n int) string {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return s[i:]
 }
