@@ -53,6 +53,7 @@ const (
 	ConfigConflict      Code = "config-conflict"
 	ConfigUnread        Code = "config-unread"
 	VariableUnset       Code = "variable-unset"
+	SourceMachinePath   Code = "source-machine-path"
 	LockfileMissing     Code = "lockfile-missing"
 	LockfileInvalid     Code = "lockfile-invalid"
 	LockfileOrder       Code = "lockfile-order"
@@ -111,6 +112,7 @@ var codes = []Description{
 	{ConfigConflict, Warning, true, "One name is configured with two different sources.", "Give the servers different names, or make the entries equal."},
 	{ConfigUnread, Note, false, "A configuration of a known name stands elsewhere in the tree and was not read.", "Pass it with `--config`."},
 	{VariableUnset, Warning, true, "A variable that a configuration names is not set.", "Set the variable, or give it a default as in `${VAR:-default}`."},
+	{SourceMachinePath, Note, false, "A configuration of the repository starts a server by a full path, which holds on one machine only.", "Name the command without its folder, or relative to `${workspaceFolder}`."},
 	{LockfileMissing, Critical, false, "There is no lockfile.", "Run `agentgateway init`."},
 	{LockfileInvalid, Critical, false, "The lockfile cannot be read.", "Mend it at the place named, or restore it with `git checkout -- agentgateway.lock`."},
 	{LockfileOrder, Warning, false, "The lockfile is not in the form the tool writes.", "Run `agentgateway lock`."},

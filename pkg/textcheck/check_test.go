@@ -237,3 +237,21 @@ func BenchmarkEscapeUnicode10KB(b *testing.B) {
 		dst = EscapeUnicode(dst[:0], prose, KeepLines)
 	}
 }
+
+// TestHostileSize feeds long texts made to be searched again and again. It ends
+// soon where the work is linear, and takes minutes where it is quadratic.
+func TestHostileSize(t *testing.T) {
+	const size = 1 << 17
+	for _, unit := range []string{
+		"\ufe0f", "\u200b", "a\ufe0f", "\U000e0041", "<!--", "::", " -", "##", "\n ", "\r", "\\", "`|", "\u0301", "𒀀", "-", "%", "&", "\\|",
+	} {
+		text := strings.Repeat(unit, size/len(unit))
+		for _, s := range []string{"a" + text, strings.Repeat(" ", size/2) + text[:size/2/len(unit)*len(unit)]} {
+			Check(s, Options{})
+			ConfusableText("paypal", s)
+			for _, e := range escapers {
+				Clip(e.f(s), size/2)
+			}
+		}
+	}
+}

@@ -15,54 +15,48 @@ var markdownMedium = &medium{
 		"~", `\~`, "!", `\!`, "$", `\$`, "<", "&lt;", ">", "&gt;", "&", "&amp;",
 		"@", "@"+unlink, "#", `\#`+unlink,
 	),
-	context: marks(" -+=:./0123456789)"),
+	context: marks(" -+=:.)"),
 	replace: markdownContext,
 }
 
 func markdownContext(s string, i int) string {
-	c := s[i]
-	switch {
-	case c == ' ':
-		if i == 0 { // four of them would be a code block
+	switch c := s[i]; c {
+	case ' ':
+		// Nothing after it is a leading mark any more, nor is the line code.
+		if i == 0 {
 			return "&#32;"
 		}
-	case c == ':':
-		if i == 0 || strings.HasPrefix(s[i+1:], "/") || s[i-1] == ':' || strings.HasPrefix(s[i+1:], ":") {
-			return `\:`
+	case '+', '=':
+		if i == 0 {
+			return `\` + string(c)
 		}
-	case c == '.':
-		if i >= 3 && strings.EqualFold(s[i-3:i], "www") || i > 0 && leadingDigits(s, i) {
-			return `\.`
+	case '-':
+		if i == 0 {
+			return `\-`
 		}
-	case c == ')':
-		if i > 0 && leadingDigits(s, i) {
-			return `\)`
-		}
-	case c == '-':
 		if i >= 2 && strings.EqualFold(s[i-2:i], "gh") {
 			return "-" + unlink
 		}
-		if leadingBlank(s, i) {
-			return `\-`
+	case ':':
+		if i == 0 || s[i-1] == ':' || strings.HasPrefix(s[i+1:], "/") || strings.HasPrefix(s[i+1:], ":") {
+			return `\:`
 		}
-	case c == '+', c == '=':
-		if leadingBlank(s, i) {
-			return `\` + string(c)
+	case '.':
+		if listNumber(s[:i]) || i >= 3 && strings.EqualFold(s[i-3:i], "www") {
+			return `\.`
+		}
+	case ')':
+		if listNumber(s[:i]) {
+			return `\)`
 		}
 	}
 	return ""
 }
 
-// leadingBlank reports whether s[:i] holds nothing but spaces.
-func leadingBlank(s string, i int) bool {
-	return strings.TrimLeft(s[:i], " ") == ""
-}
-
-// leadingDigits reports whether s[:i] is the number of a list item. Such a
-// number has at most nine digits.
-func leadingDigits(s string, i int) bool {
-	number := strings.TrimLeft(s[max(0, i-12):i], " ")
-	return i <= 12 && number != "" && strings.Trim(number, "0123456789") == ""
+// listNumber reports whether s is the number of a list item, which has at most
+// nine digits.
+func listNumber(s string) bool {
+	return len(s) > 0 && len(s) <= 9 && strings.Trim(s, "0123456789") == ""
 }
 
 // Markdown returns s as inline Markdown that renders as its text, also at the

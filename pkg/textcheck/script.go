@@ -95,41 +95,51 @@ func (c *checker) mixedScripts() {
 	}
 }
 
-// wordAt returns where the word ends that begins at start, and the place of
-// its first character that is not ASCII, -1 without one. Letters, marks and
-// digits make a word; ignorable characters do not part it.
+// wordAt returns where the word ends that begins at start, start itself where
+// none does, and the place of its first character that is not ASCII, -1 without
+// one. Letters, marks and digits make a word; ignorable characters between them
+// do not part it.
 func wordAt(text string, start int) (end, foreign int) {
-	foreign = -1
+	end, foreign = start, -1
 	for i := start; i < len(text); {
-		b := text[i]
-		if b < utf8.RuneSelf {
-			if b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9' {
-				i++
-				end = i
-				continue
-			}
-			break
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
+		case r < utf8.RuneSelf:
+			if r|0x20 < 'a' && (r < '0' || r > '9') || r|0x20 > 'z' {
+				return end, foreign
+			}
+			end = i + size
+		case ignorable(r):
+			if i == start { // or every one of a long run would be searched from
+				return end, foreign
+			}
 		case unicode.In(r, unicode.L, unicode.M, unicode.N):
 			if foreign < 0 {
 				foreign = i
 			}
-		case !ignorable(r):
-			return max(end, start), foreign
+			end = i + size
+		default:
+			return end, foreign
 		}
 		i += size
-		end = i
 	}
-	return max(end, start), foreign
+	return end, foreign
 }
 
 // scriptsOf returns the different scripts of a word.
 func scriptsOf(word string) []string {
 	var found []string
+	known := func(r rune) bool {
+		return slices.ContainsFunc(found, func(s string) bool { return unicode.Is(unicode.Scripts[s], r) })
+	}
 	for _, r := range word {
-		if s := scriptOf(r); s != "" && !slices.Contains(found, s) {
+		if known(r) {
+			continue
+		}
+		if s := scriptOf(r); s != "" {
 			found = append(found, s)
 		}
 	}

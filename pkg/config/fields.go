@@ -1,0 +1,324 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/lockfile"
+)
+
+// fields are the members of an entry that decide what runs and who receives what,
+// of all clients: what one client ignores, another reads. Other members are passed
+// over.
+var fields = map[string]func(*entry, member){
+	"command":   (*entry).setCommand,
+	"args":      (*entry).setArgs,
+	"cwd":       (*entry).setCwd,
+	"env":       (*entry).addEnv,
+	"envFile":   (*entry).setEnvFile,
+	"url":       func(e *entry, m member) { e.setURL(m, e.file.client.urlTransport) },
+	"serverUrl": func(e *entry, m member) { e.setURL(m, "") },
+	"httpUrl":   func(e *entry, m member) { e.setURL(m, lockfile.HTTP) },
+	"headers":   (*entry).addHeaders,
+	"type":      (*entry).declare,
+	"transport": (*entry).declare,
+	"disabled":  func(e *entry, m member) { e.turn(m, true) },
+	"enabled":   func(e *entry, m member) { e.turn(m, false) },
+
+	"environment": (*entry).addEnv, // OpenCode
+
+	"requestOptions": (*entry).addRequestOptions, // Continue
+
+	// Codex
+	"env_vars":             (*entry).forwardEnv,
+	"http_headers":         (*entry).addHeaders,
+	"env_http_headers":     (*entry).addVariableHeaders,
+	"bearer_token_env_var": (*entry).addBearer,
+
+	// What cannot be recorded must not be passed over.
+	"bearer_token": func(e *entry, m member) {
+		e.bad(m.line, "bearer_token holds a literal token: use bearer_token_env_var")
+	},
+	"headersHelper": func(e *entry, m member) {
+		e.bad(m.line, "headersHelper runs a command that the lockfile cannot record")
+	},
+	"tcp": func(e *entry, m member) { e.bad(m.line, "the transport tcp is not supported") },
+}
+
+// headerName is a token of RFC 9110, section 5.6.2.
+var headerName = regexp.MustCompile("^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$")
+
+func validHeader(name string) bool { return headerName.MatchString(name) }
+
+// transports are the spellings of type and transport.
+var transports = map[string]lockfile.Transport{
+	"stdio": lockfile.Stdio, "local": lockfile.Stdio,
+	"http": lockfile.HTTP, "streamable-http": lockfile.HTTP, "streamableHttp": lockfile.HTTP,
+	"streamable_http": lockfile.HTTP, "streamableHTTP": lockfile.HTTP, "remote": lockfile.HTTP,
+	"sse": lockfile.SSE,
+}
+
+// text returns the string that a member holds.
+func (e *entry) text(m member) (string, bool) {
+	if m.value.kind != text {
+		e.bad(m.line, "%s stands where %s must be a string", m.value.kind, m.key)
+		return "", false
+	}
+	return m.value.text, true
+}
+
+// template reads the text of a member.
+func (e *entry) template(m member) template {
+	s, ok := e.text(m)
+	if !ok {
+		return nil
+	}
+	if strings.ContainsRune(s, 0) {
+		e.bad(m.line, "%s holds a null character", m.key)
+		return nil
+	}
+	t, err := readTemplate(e.dialect(), s)
+	if err != nil {
+		e.bad(m.line, "%s: %v", m.key, err)
+	}
+	return t
+}
+
+// setCommand reads a command as one word, as a list with its arguments, or as the
+// object with path, args and env that older versions of Zed have.
+func (e *entry) setCommand(m member) {
+	switch m.value.kind {
+	case object:
+		for _, part := range m.value.members {
+			switch part.key {
+			case "path":
+				e.setCommand(part)
+			case "args":
+				e.setArgs(part)
+			case "env":
+				e.addEnv(part)
+			}
+		}
+	case array:
+		for i, item := range m.value.items {
+			part := member{m.key, item.line, item}
+			if i == 0 {
+				e.setCommand(part)
+			} else {
+				e.launch.args = append(e.launch.args, e.template(part))
+			}
+		}
+	default:
+		t := e.template(m)
+		switch {
+		case len(e.launch.command) > 0:
+			e.bad(m.line, "the entry has two commands")
+		case len(t) == 0 && m.value.kind == text:
+			e.bad(m.line, "the command is empty")
+		default:
+			e.launch.command = t
+		}
+	}
+}
+
+func (e *entry) setArgs(m member) {
+	switch {
+	case m.value.kind != array:
+		e.bad(m.line, "%s stands where args must be a list", m.value.kind)
+	case len(e.launch.args) > 0 && len(m.value.items) > 0:
+		e.bad(m.line, "the entry has arguments at two places")
+	default:
+		for _, item := range m.value.items {
+			e.launch.args = append(e.launch.args, e.template(member{"args", item.line, item}))
+		}
+	}
+}
+
+func (e *entry) setCwd(m member) { e.launch.cwd = e.template(m) }
+
+// setURL reads a url. Two members that hold one are two transports.
+func (e *entry) setURL(m member, implied lockfile.Transport) {
+	if len(e.launch.url) > 0 {
+		e.bad(m.line, "the entry has two urls: clients differ in which they take")
+		return
+	}
+	t := e.template(m)
+	if len(t) == 0 {
+		if m.value.kind == text && len(e.problems) == 0 {
+			e.bad(m.line, "the url is empty")
+		}
+		return
+	}
+	e.launch.url, e.implied = t, implied
+	problem, secret := judgeURL(t)
+	if secret == "" {
+		secret = t.holdsSecretDefault()
+	}
+	if problem != "" {
+		e.bad(m.line, "%s", problem)
+	}
+	if secret != "" {
+		e.secret(m.line, "%s", secret)
+	}
+}
+
+func (e *entry) declare(m member) {
+	s, ok := e.text(m)
+	if !ok {
+		return
+	}
+	t, ok := transports[s]
+	switch {
+	case !ok:
+		e.bad(m.line, "%q is no transport that is supported: they are stdio, http and sse", s)
+	case e.declared != "" && e.declared != t:
+		e.bad(m.line, "the entry says two transports, %s and %s", e.declared, t)
+	default:
+		e.declared = t
+	}
+}
+
+// turn reads disabled, where it is off, or enabled.
+func (e *entry) turn(m member, off bool) {
+	if m.value.kind != boolean {
+		e.bad(m.line, "%s stands where %s must be true or false", m.value.kind, m.key)
+		return
+	}
+	disabled := m.value.yes == off
+	if e.switched != nil && *e.switched != disabled {
+		e.bad(m.line, "the entry is both enabled and disabled")
+	}
+	e.switched, e.disabled = &disabled, disabled
+}
+
+func (e *entry) addEnv(m member) {
+	e.launch.env = e.addMap(e.launch.env, m, "variable", func(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00") })
+}
+
+func (e *entry) addHeaders(m member) {
+	e.launch.headers = e.addMap(e.launch.headers, m, "header", validHeader)
+}
+
+// addMap reads an object of strings into values.
+func (e *entry) addMap(values map[string]template, m member, what string, valid func(string) bool) map[string]template {
+	if m.value.kind != object {
+		e.bad(m.line, "%s stands where %s must be an object of strings", m.value.kind, m.key)
+		return values
+	}
+	for _, v := range m.value.members {
+		if v.value.kind == null {
+			continue
+		}
+		if !valid(v.key) {
+			e.bad(v.line, "%q is no name of a %s", v.key, what)
+			continue
+		}
+		values = e.put(values, v, what, e.template(v))
+	}
+	return values
+}
+
+// put adds a value, whose name must not be there already. Header names are the
+// same in upper and lower case.
+func (e *entry) put(values map[string]template, m member, what string, t template) map[string]template {
+	for name := range values {
+		if name == m.key || what == "header" && strings.EqualFold(name, m.key) {
+			e.bad(m.line, "the %s %s is set twice", what, m.key)
+			return values
+		}
+	}
+	if values == nil {
+		values = map[string]template{}
+	}
+	values[m.key] = t
+	return values
+}
+
+func (e *entry) addRequestOptions(m member) {
+	if m.value.kind != object {
+		e.bad(m.line, "%s stands where requestOptions must be an object", m.value.kind)
+	}
+	for _, part := range m.value.members {
+		if part.key == "headers" && part.value.kind != null {
+			e.addHeaders(part)
+		}
+	}
+}
+
+// forwardEnv reads the names of variables that are handed on, each a string or an
+// object with a name.
+func (e *entry) forwardEnv(m member) {
+	for _, item := range m.value.items {
+		if item.kind == object {
+			item = item.get("name")
+		}
+		if item == nil {
+			e.bad(m.line, "env_vars holds an entry without a name")
+			continue
+		}
+		name, ok := e.text(member{"env_vars", m.line, item})
+		if !ok {
+			continue
+		}
+		e.launch.env = e.put(e.launch.env, member{name, m.line, item}, "variable", e.variable(m.line, name))
+	}
+}
+
+func (e *entry) addVariableHeaders(m member) {
+	if m.value.kind != object {
+		e.bad(m.line, "%s stands where %s must be an object of strings", m.value.kind, m.key)
+	}
+	for _, v := range m.value.members {
+		if !validHeader(v.key) {
+			e.bad(v.line, "%q is no name of a header", v.key)
+		} else if name, ok := e.text(v); ok {
+			e.launch.headers = e.put(e.launch.headers, v, "header", e.variable(v.line, name))
+		}
+	}
+}
+
+func (e *entry) addBearer(m member) {
+	if name, ok := e.text(m); ok {
+		m.key = "Authorization"
+		e.launch.headers = e.put(e.launch.headers, m, "header", append(template{{literal: "Bearer "}}, e.variable(m.line, name)...))
+	}
+}
+
+// variable is the template of a variable that is named without a dollar sign.
+func (e *entry) variable(line int, name string) template {
+	ref, err := variable(name)
+	if err != nil {
+		e.bad(line, "%q is no name of a variable", name)
+		return nil
+	}
+	return template{{ref: ref}}
+}
+
+// literalPrefix begins a value that stands for a literal, in a source.
+const literalPrefix = "sha256:"
+
+// values are the values of env or headers as they go into a source.
+func (e *entry) values(what string, templates map[string]template) map[string]string {
+	if len(templates) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(templates))
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		t := templates[name]
+		switch {
+		case !t.literal():
+			if why := t.holdsSecret(); why != "" {
+				e.secret(e.line, "the %s %s: %s", what, name, why)
+			}
+			out[name] = t.String()
+		case len(t) > 0 && !e.file.inside:
+			e.secret(e.line, "the %s %s is set to a literal in a file outside the repository: use ${VAR}", what, name)
+		default:
+			out[name] = literalPrefix + canonical.SumString(t.String()).String()
+		}
+	}
+	return out
+}

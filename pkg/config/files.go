@@ -1,0 +1,241 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// The bounds of what is read. A user's own files grow with use, those of a
+// repository are written by hand.
+const (
+	maxFile     = 1 << 20
+	maxUserFile = 32 << 20
+	maxFolder   = 1000 // files of one folder
+)
+
+// loader reads files into entries.
+type loader struct {
+	o       *Options
+	entries []*entry
+	failed  []error
+	read    map[string]bool // names of places, of configurations that were read
+}
+
+// file is a configuration while it is read.
+type file struct {
+	name   string // in places: from the root with slashes, or absolute
+	inside bool   // of the repository
+	client *client
+	named  bool // by Options.Files
+	loader *loader
+}
+
+func (l *loader) files(ctx context.Context) error {
+	if len(l.o.Files) > 0 {
+		for _, name := range l.o.Files {
+			l.named(name)
+		}
+	} else {
+		for i := range clients {
+			for _, name := range clients[i].repository {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				l.known(&clients[i], name, true)
+			}
+		}
+	}
+	if !l.o.UserConfigs {
+		return nil
+	}
+	folders := userFolders(l.o)
+	for i := range clients {
+		for _, name := range clients[i].user {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			folder, rest, _ := strings.Cut(name, "/")
+			if folder = folders[folder]; folder == "" {
+				continue
+			}
+			l.known(&clients[i], filepath.ToSlash(folder)+"/"+rest, false)
+		}
+	}
+	return nil
+}
+
+// known reads a file of the table where it exists, or all that a pattern fits.
+func (l *loader) known(c *client, name string, inside bool) {
+	dir, base := path.Split(name)
+	suffix, pattern := strings.CutPrefix(base, "*")
+	if !pattern {
+		l.load(&file{name: name, inside: inside, client: c, loader: l})
+		return
+	}
+	dir = strings.TrimSuffix(dir, "/")
+	found, err := l.folder(dir, inside)
+	if err != nil {
+		if !absent(err) {
+			l.fail(&FileError{File: dir, Detail: "the folder cannot be read", Hint: "look at its permissions", Err: err})
+		}
+		return
+	}
+	if len(found) > maxFolder {
+		l.fail(&FileError{File: dir, Detail: "the folder holds more than 1000 files", Hint: "name the right ones with --config"})
+		return
+	}
+	for _, f := range found {
+		if strings.HasSuffix(f.Name(), suffix) {
+			l.load(&file{name: dir + "/" + f.Name(), inside: inside, client: c, loader: l})
+		}
+	}
+}
+
+// named reads a file of Options.Files.
+func (l *loader) named(name string) {
+	f := &file{client: &anyClient, named: true, loader: l}
+	f.name, f.inside = l.locate(name)
+	if c := clientOf(f.name); c != nil {
+		f.client = c
+	}
+	l.load(f)
+}
+
+// locate returns the name of a path in places and whether it stands inside the
+// repository.
+func (l *loader) locate(name string) (string, bool) {
+	abs := name
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(l.o.Root, name)
+	}
+	rel, err := filepath.Rel(l.o.Root, abs)
+	if err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel), true
+	}
+	return filepath.ToSlash(filepath.Clean(abs)), false
+}
+
+// fits reports whether a path ends in a known path, whose last element may be a
+// pattern.
+func fits(name, known string) bool {
+	n := strings.Count(known, "/")
+	i := len(name)
+	for ; n >= 0 && i >= 0; n-- {
+		i = strings.LastIndexByte(name[:i], '/')
+	}
+	ok, err := path.Match(known, name[i+1:])
+	return err == nil && ok
+}
+
+func (l *loader) fail(err *FileError) { l.failed = append(l.failed, err) }
+
+// load reads one file into entries. A file of the table that does not exist is
+// passed over.
+func (l *loader) load(f *file) {
+	limit := int64(maxFile)
+	if !f.inside {
+		limit = maxUserFile
+	}
+	src, err := l.readFile(f.name, f.inside, limit)
+	if err != nil {
+		if !absent(err) || f.named {
+			l.fail(readError(f.name, err))
+		}
+		return
+	}
+	if err := f.parse(src); err != nil {
+		l.fail(err)
+	}
+}
+
+var (
+	errNotRegular = errors.New("not a regular file")
+	errTooLarge   = errors.New("larger than the limit")
+	errNoAccess   = errors.New("files outside the repository are not read here")
+)
+
+// readFile reads a regular file within a limit.
+func (l *loader) readFile(name string, inside bool, limit int64) ([]byte, error) {
+	if inside {
+		// Asked first, since opening a pipe waits for a writer.
+		if info, err := fs.Stat(l.o.Repository, name); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, errNotRegular
+		}
+	}
+	f, err := l.open(name, inside)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	src, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(src)) > limit {
+		err = errTooLarge
+	}
+	return src, err
+}
+
+func (l *loader) open(name string, inside bool) (fs.File, error) {
+	switch {
+	case inside:
+		return l.o.Repository.Open(name)
+	case l.o.Open == nil:
+		return nil, errNoAccess
+	}
+	return l.o.Open(filepath.FromSlash(name))
+}
+
+func (l *loader) folder(name string, inside bool) ([]fs.DirEntry, error) {
+	f, err := l.open(name, inside)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	dir, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	found, err := dir.ReadDir(maxFolder + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return found, nil
+}
+
+// absent reports whether a file is not there, or a part of its path is no folder.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+func readError(name string, err error) *FileError {
+	e := &FileError{File: name, Err: err}
+	switch {
+	case absent(err):
+		e.Detail, e.Hint = "the file does not exist", "look at the path given with --config"
+	case errors.Is(err, errNotRegular):
+		e.Detail, e.Hint = "the configuration is not a regular file", "put a file in its place"
+	case errors.Is(err, errTooLarge):
+		e.Detail, e.Hint = "the configuration is larger than the limit", "1 MiB in a repository, 32 MiB elsewhere"
+	case errors.Is(err, fs.ErrPermission):
+		e.Detail, e.Hint = "the configuration may not be read", "look at its permissions"
+	default:
+		// What is reviewed must be what is read, so a link out of the tree is no
+		// configuration.
+		e.Detail, e.Hint = "the configuration cannot be read ("+err.Error()+")", "a link must lead to a file inside the repository"
+	}
+	return e
+}

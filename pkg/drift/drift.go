@@ -1,0 +1,330 @@
+// Package drift compares two surfaces of one server and gives each difference a
+// code and a grade.
+//
+// A [Side] is what is known of one surface: a lockfile entry with its readable
+// copies, or a live listing. Whether two items differ is decided by their digests
+// alone (by the three hashes of the original lockfile format where a side has no
+// digest); what differs is then told from their texts, as [Aspect] values. Two
+// items that differ always have an aspect, and no aspect is graded below info.
+//
+// # Grades
+//
+// Critical: a parameter removed, retyped or newly required; an annotation hint
+// loosened; a source changed; coverage reduced. Info: title and icons. All else
+// is a warning.
+package drift
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+)
+
+// A Side is one of the two surfaces that are compared.
+type Side struct {
+	Source *lockfile.Source // nil where it is not known
+	Target string
+	Covers []string // nil means tools
+
+	Instructions *Text // nil where there are none
+	// Lists holds the items of each kind that was offered, by name.
+	Lists   map[surface.Kind]map[string]Item
+	Refused []surface.Refused
+}
+
+// Text is a text with its hash; Known is false where only the hash is at hand.
+type Text struct {
+	Hash  canonical.Digest
+	Text  string
+	Known bool
+}
+
+// Item is one definition.
+type Item struct {
+	Tool       *surface.ToolHashes
+	Digest     canonical.Digest // zero where only the three hashes are known
+	Definition []byte           // canonical; nil where it is not at hand
+}
+
+// A Copies function returns the canonical definition of an item, or the text of
+// the instructions (kind instructions, empty name); nil where it is not at hand.
+type Copies func(kind surface.Kind, name string) []byte
+
+// FromLockfile returns the side that a lockfile entry records. Absent items are
+// left out.
+func FromLockfile(s *lockfile.Server, copies Copies) Side {
+	side := Side{Source: s.Source, Target: s.Target, Covers: s.Covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}}
+	if s.Instructions != nil {
+		side.Instructions = &Text{Hash: s.Instructions.Hash}
+		if text := copies(surface.KindInstructions, ""); text != nil && canonical.Sum(text) == s.Instructions.Hash {
+			side.Instructions.Text, side.Instructions.Known = string(text), true
+		}
+	}
+	for kind, items := range s.Lists {
+		list := make(map[string]Item, len(items))
+		for _, it := range items {
+			if !it.Absent {
+				list[it.Name] = Item{Tool: it.Tool, Digest: it.Digest, Definition: copies(kind, it.Name)}
+			}
+		}
+		side.Lists[kind] = list
+	}
+	return side
+}
+
+// FromSurface returns the side of a live listing.
+func FromSurface(s surface.Surface, source *lockfile.Source, covers []string) Side {
+	side := Side{Source: source, Covers: covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}}
+	if s.Instructions != nil {
+		side.Instructions = &Text{Hash: s.Instructions.Hash, Text: s.Instructions.Text, Known: true}
+	}
+	for kind, l := range s.Lists {
+		list := make(map[string]Item, len(l.Definitions))
+		for _, d := range l.Definitions {
+			list[d.Name] = Item{Tool: d.Tool, Digest: d.Digest, Definition: d.Canonical}
+		}
+		side.Lists[kind] = list
+	}
+	return side
+}
+
+// Status says what happened to an item.
+type Status string
+
+// The statuses.
+const (
+	Added   Status = "added"
+	Removed Status = "removed"
+	Changed Status = "changed"
+)
+
+// A Change is one item that differs. Kind source and instructions have no name;
+// so has kind server, which stands for the entry itself.
+type Change struct {
+	Kind    surface.Kind
+	Name    string
+	Status  Status
+	Old     []byte // the old definition or text; nil where there is none at hand
+	New     []byte
+	Aspects []Aspect // never empty; worst first
+}
+
+// Grade is the worst grade of the change's aspects.
+func (c Change) Grade() finding.Grade {
+	worst := finding.Info
+	for _, a := range c.Aspects {
+		worst = max(worst, a.Grade)
+	}
+	return worst
+}
+
+// An Aspect is one difference within an item.
+type Aspect struct {
+	Code    finding.Code
+	Grade   finding.Grade
+	Path    string // the member, such as description or inputSchema.properties.path
+	Summary string // one line, without text of the server but names
+	Old     string // the text or the JSON value before; empty where there was none
+	New     string
+	Words   bool // Old and New are texts for people, best shown as a text diff
+}
+
+func aspect(code finding.Code, path, summary string) Aspect {
+	return Aspect{Code: code, Grade: finding.Lookup(code).Grade, Path: path, Summary: summary}
+}
+
+// Compare tells how the surface now differs from the one before, worst first.
+// Only kinds that both sides cover are compared.
+func Compare(before, now Side) []Change {
+	var changes []Change
+	if c, ok := compareSource(before, now); ok {
+		changes = append(changes, c)
+	}
+	if covers(before, surface.CoverInstructions) && covers(now, surface.CoverInstructions) {
+		if c, ok := compareInstructions(before.Instructions, now.Instructions); ok {
+			changes = append(changes, c)
+		}
+	}
+	for _, k := range surface.ListKinds() {
+		if covers(before, k.Cover) && covers(now, k.Cover) {
+			changes = append(changes, compareList(k.Kind, before.Lists[k.Kind], now.Lists[k.Kind])...)
+		}
+	}
+	if c, ok := compareRefused(before, now); ok {
+		changes = append(changes, c)
+	}
+	Sort(changes)
+	return changes
+}
+
+// Sort orders changes: worst grade first, then by kind and name.
+func Sort(changes []Change) {
+	slices.SortStableFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(b.Grade(), a.Grade()), strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
+	})
+}
+
+func covers(s Side, cover string) bool {
+	if s.Covers == nil {
+		return cover == "tools"
+	}
+	return slices.Contains(s.Covers, cover)
+}
+
+func compareSource(before, now Side) (Change, bool) {
+	c := Change{Kind: surface.KindSource, Status: Changed}
+	if before.Source != nil && now.Source != nil && !before.Source.Equal(now.Source) {
+		a := aspect(finding.SourceChanged, "source", "another source")
+		a.Old, a.New = string(before.Source.CanonicalJSON()), string(now.Source.CanonicalJSON())
+		c.Aspects = append(c.Aspects, a)
+	}
+	if before.Target != now.Target && now.Target != "" {
+		a := aspect(finding.SourceChanged, "target", "another gateway target")
+		a.Old, a.New = before.Target, now.Target
+		c.Aspects = append(c.Aspects, a)
+	}
+	for _, cover := range before.Covers {
+		if !covers(now, cover) {
+			c.Aspects = append(c.Aspects, aspect(finding.CoverageReduced, "covers", "no longer covers "+cover))
+		}
+	}
+	return c, len(c.Aspects) > 0
+}
+
+func compareInstructions(before, now *Text) (Change, bool) {
+	c := Change{Kind: surface.KindInstructions, Status: Changed}
+	a := aspect(finding.InstructionsChanged, "instructions", "the instructions differ")
+	a.Words = true
+	switch {
+	case before == nil && now == nil, before != nil && now != nil && before.Hash == now.Hash:
+		return c, false
+	case before == nil:
+		c.Status, a.Summary = Added, "the server now gives instructions"
+	case now == nil:
+		c.Status, a.Summary = Removed, "the server gives no instructions any more"
+	}
+	if before != nil {
+		a.Old, c.Old = before.Text, textBytes(before)
+	}
+	if now != nil {
+		a.New, c.New = now.Text, textBytes(now)
+	}
+	c.Aspects = []Aspect{a}
+	return c, true
+}
+
+func textBytes(t *Text) []byte {
+	if !t.Known {
+		return nil
+	}
+	return []byte(t.Text)
+}
+
+func compareList(kind surface.Kind, before, now map[string]Item) []Change {
+	var changes []Change
+	for name, old := range before {
+		item, ok := now[name]
+		switch {
+		case !ok:
+			code := finding.ItemRemoved
+			if kind == surface.KindTool {
+				code = finding.ToolRemoved
+			}
+			changes = append(changes, Change{Kind: kind, Name: name, Status: Removed, Old: old.Definition,
+				Aspects: []Aspect{aspect(code, "", "no longer served")}})
+		case !same(old, item):
+			changes = append(changes, Change{Kind: kind, Name: name, Status: Changed, Old: old.Definition, New: item.Definition,
+				Aspects: compareItems(old, item)})
+		}
+	}
+	for name, item := range now {
+		if _, ok := before[name]; !ok {
+			code := finding.ItemAdded
+			if kind == surface.KindTool {
+				code = finding.ToolAdded
+			}
+			changes = append(changes, Change{Kind: kind, Name: name, Status: Added, New: item.Definition,
+				Aspects: []Aspect{aspect(code, "", "new")}})
+		}
+	}
+	return changes
+}
+
+// same decides by the digests, or by the three hashes where a side has no digest.
+func same(a, b Item) bool {
+	if !a.Digest.IsZero() && !b.Digest.IsZero() {
+		return a.Digest == b.Digest
+	}
+	return a.Tool != nil && b.Tool != nil && *a.Tool == *b.Tool
+}
+
+// compareItems tells how two items that differ do. It never returns nothing.
+func compareItems(old, item Item) []Aspect {
+	var aspects []Aspect
+	if old.Definition != nil && item.Definition != nil && !bytes.Equal(old.Definition, item.Definition) {
+		aspects = compareDefinitions(old.Definition, item.Definition)
+	} else if old.Tool != nil && item.Tool != nil {
+		aspects = compareHashes(*old.Tool, *item.Tool)
+	}
+	if len(aspects) == 0 {
+		aspects = []Aspect{aspect(finding.DefinitionChanged, "", "the digests differ; the old text is not at hand")}
+	}
+	slices.SortStableFunc(aspects, func(a, b Aspect) int { return cmp.Compare(b.Grade, a.Grade) })
+	return aspects
+}
+
+func compareHashes(old, item surface.ToolHashes) []Aspect {
+	var aspects []Aspect
+	if old.Description != item.Description {
+		aspects = append(aspects, aspect(finding.DescriptionChanged, "description", "the description differs; the old text is not at hand"))
+	}
+	if old.InputSchema != item.InputSchema {
+		aspects = append(aspects, aspect(finding.SchemaChanged, "inputSchema", "the input schema differs; the old text is not at hand"))
+	}
+	return aspects
+}
+
+func compareRefused(before, now Side) (Change, bool) {
+	old, fresh := coveredRefused(before, now), coveredRefused(now, before)
+	if slices.Equal(old, fresh) {
+		return Change{}, false
+	}
+	c := Change{Kind: surface.KindServer, Status: Changed}
+	for _, r := range fresh {
+		if !slices.Contains(old, r) {
+			a := aspect(finding.RefusedChanged, "refused", "refused by the rule "+string(r.Rule)+": "+string(r.Kind)+" "+r.Name)
+			a.New = r.Raw.String()
+			c.Aspects = append(c.Aspects, a)
+		}
+	}
+	for _, r := range old {
+		if !slices.Contains(fresh, r) {
+			a := aspect(finding.RefusedChanged, "refused", "no longer served as it was refused: "+string(r.Kind)+" "+r.Name)
+			a.Old = r.Raw.String()
+			c.Aspects = append(c.Aspects, a)
+		}
+	}
+	return c, len(c.Aspects) > 0
+}
+
+// coveredRefused returns the refused definitions of s of the kinds that other
+// covers too.
+func coveredRefused(s, other Side) []surface.Refused {
+	var out []surface.Refused
+	for _, r := range s.Refused {
+		cover := surface.CoverInstructions
+		if k, ok := surface.ListKindOf(r.Kind); ok {
+			cover = k.Cover
+		}
+		if covers(other, cover) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

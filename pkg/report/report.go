@@ -1,0 +1,93 @@
+// Package report renders what a run found, one file per output format: text for
+// a terminal, json, markdown, sarif and github (workflow commands).
+//
+// Every renderer takes the same [Report]. All text that came from a server, a
+// configuration or a pull request is escaped for its medium here, and nowhere
+// else: a Report holds it as it was.
+package report
+
+import (
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+)
+
+// A Report is the outcome of one run.
+type Report struct {
+	Command  string // the command's name: lock, diff, ci
+	Program  string // the name the command is installed under
+	Version  string // of this program
+	Lockfile string // path relative to the repository
+	Subject  string // one line for people: what was compared with what
+
+	Servers  []Server          // by name
+	Findings []finding.Finding // all of them, those of changes included; sorted
+
+	FailOn   finding.Grade // findings at or above it fail the run
+	Verdict  Verdict
+	ExitCode int
+	Advice   []string // what to do next, one line each
+}
+
+// Verdict is the outcome in one word.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass      Verdict = "pass"
+	Fail      Verdict = "fail"
+	Undecided Verdict = "undecided" // a check could not be made
+)
+
+// Server is what a run found about one server.
+type Server struct {
+	Name    string
+	State   State
+	Era     string // the protocol version spoken; empty where it was not contacted
+	Source  *lockfile.Source
+	Counts  map[surface.Kind]int // of definitions served, or locked where it was not contacted
+	Changes []drift.Change       // worst first
+}
+
+// State is what a run says of a server in one word.
+type State string
+
+// The states of a server.
+const (
+	Unchanged  State = "unchanged"
+	Differs    State = "changed"
+	New        State = "new"
+	Gone       State = "removed"
+	Unchecked  State = "undecided" // could not be checked; its entry stays as it was
+	Disabled   State = "disabled"
+	NotChecked State = "not checked" // nothing was started or contacted
+)
+
+// Conclude sorts the findings and sets the verdict and the exit code.
+func (r *Report) Conclude() {
+	finding.Sort(r.Findings)
+	r.ExitCode = finding.ExitCode(r.Findings, r.FailOn)
+	switch r.ExitCode {
+	case 0:
+		r.Verdict = Pass
+	case 3:
+		r.Verdict = Undecided
+	default:
+		r.Verdict = Fail
+	}
+}
+
+// FindingsOf turns the aspects of a server's changes into findings.
+func FindingsOf(server string, changes []drift.Change) []finding.Finding {
+	var out []finding.Finding
+	for _, c := range changes {
+		for _, a := range c.Aspects {
+			place := finding.Place{Server: server, Kind: string(c.Kind), Name: c.Name}
+			f := finding.New(a.Code, place, a.Summary)
+			f.Grade = a.Grade
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,375 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
+)
+
+// TextOptions say how text is laid out.
+type TextOptions struct {
+	Color bool
+	Width int // columns; 0 means 80
+}
+
+// Text renders a report for a terminal.
+func Text(w io.Writer, r *Report, opts TextOptions) error {
+	if opts.Width == 0 {
+		opts.Width = 80
+	}
+	t := &textWriter{opts: opts}
+	if r.Subject != "" {
+		t.line(0, r.Subject)
+		t.line(0, "")
+	}
+	for _, s := range r.Servers {
+		t.server(s)
+	}
+	t.findings(r)
+	t.conclusion(r)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+type textWriter struct {
+	b    strings.Builder
+	opts TextOptions
+}
+
+// The colours, as SGR parameters.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	bold   = "1"
+	dim    = "2"
+)
+
+var gradeColors = map[finding.Grade]string{finding.Critical: red + ";" + bold, finding.Warning: yellow, finding.Info: bold, finding.Note: dim}
+
+// paint colours text that is already escaped.
+func (t *textWriter) paint(color, text string) string {
+	if !t.opts.Color || color == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// line writes one line of text that is already escaped.
+func (t *textWriter) line(indent int, text string) {
+	if text != "" {
+		t.b.WriteString(strings.Repeat(" ", indent))
+	}
+	t.b.WriteString(text + "\n")
+}
+
+// wrap writes text of a server or a check, escaped, in lines of the width.
+func (t *textWriter) wrap(indent int, color, text string) {
+	for line := range strings.SplitSeq(textcheck.TerminalLines(strings.TrimRight(text, "\n")), "\n") {
+		for _, part := range wrapLine(line, t.opts.Width-indent) {
+			t.line(indent, t.paint(color, part))
+		}
+	}
+}
+
+// wrapLine breaks a line between words, or within a word that is too long.
+func wrapLine(line string, width int) []string {
+	width = max(width, 20)
+	var out []string
+	runes := []rune(line)
+	for len(runes) > width {
+		cut := width
+		for i := width; i > width/2; i-- {
+			if runes[i] == ' ' {
+				cut = i
+				break
+			}
+		}
+		out = append(out, strings.TrimRight(string(runes[:cut]), " "))
+		runes = runes[cut:]
+		for len(runes) > 0 && runes[0] == ' ' {
+			runes = runes[1:]
+		}
+	}
+	return append(out, string(runes))
+}
+
+func (t *textWriter) server(s Server) {
+	color := map[State]string{Unchanged: green, Differs: red, New: yellow, Gone: yellow, Unchecked: red}[s.State]
+	head := t.paint(bold, textcheck.Terminal(s.Name)) + "  " + t.paint(color, string(s.State))
+	if about := countsText(s.Counts); about != "" {
+		head += "  " + t.paint(dim, about)
+	}
+	t.line(0, head)
+	for _, c := range s.Changes {
+		t.change(c)
+	}
+	if len(s.Changes) > 0 {
+		t.line(0, "")
+	}
+}
+
+// countsText says how much a server shows, as in "3 tools, 1 prompt".
+func countsText(counts map[surface.Kind]int) string {
+	var parts []string
+	for _, k := range surface.ListKinds() {
+		if n := counts[k.Kind]; n > 0 {
+			parts = append(parts, plural(n, kindWord(k.Kind)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// kindWord is a kind in the words of people.
+func kindWord(k surface.Kind) string {
+	if k == surface.KindResourceTemplate {
+		return "resource template"
+	}
+	return string(k)
+}
+
+// title names what changed, as in "tool echo".
+func title(c drift.Change) string {
+	word := kindWord(c.Kind)
+	if c.Name != "" {
+		word += " " + textcheck.Terminal(textcheck.Clip(c.Name, 200))
+	}
+	if c.Status != drift.Changed {
+		word += " " + string(c.Status)
+	}
+	return word
+}
+
+func (t *textWriter) change(c drift.Change) {
+	if c.Status != drift.Changed {
+		t.aspectLine(c.Grade(), title(c))
+		if description := descriptionOf(c); description != "" {
+			t.wrap(13, "", textcheck.Clip(description, 600))
+		}
+		if c.Kind != surface.KindInstructions {
+			return
+		}
+	} else {
+		t.aspectLine(c.Grade(), title(c))
+	}
+	for _, a := range c.Aspects {
+		t.aspect(a)
+	}
+}
+
+// descriptionOf is the description of an item that came or went.
+func descriptionOf(c drift.Change) string {
+	definition := c.New
+	if definition == nil {
+		definition = c.Old
+	}
+	if definition == nil || c.Kind == surface.KindInstructions {
+		return ""
+	}
+	return drift.Description(definition)
+}
+
+func (t *textWriter) aspectLine(g finding.Grade, text string) {
+	t.line(2, t.paint(gradeColors[g], fmt.Sprintf("%-8s", g))+"   "+text)
+}
+
+// shortText is the longest text that is shown whole, old above new.
+const shortText = 200
+
+func (t *textWriter) aspect(a drift.Aspect) {
+	const indent = 13
+	t.wrap(indent, "", a.Summary)
+	switch {
+	case a.Old == "" && a.New == "":
+	case a.Words && len(a.Old) <= shortText && len(a.New) <= shortText:
+		t.sides(indent+2, a.Old, a.New)
+	case a.Words:
+		t.words(indent+2, diffWords(a.Old, a.New))
+	default:
+		t.sides(indent+2, textcheck.Clip(a.Old, 2*shortText), textcheck.Clip(a.New, 2*shortText))
+	}
+}
+
+// sides shows the old text above the new.
+func (t *textWriter) sides(indent int, old, fresh string) {
+	for _, side := range []struct{ mark, color, text string }{{"- ", red, old}, {"+ ", green, fresh}} {
+		if side.text != "" {
+			t.wrap(indent, side.color, side.mark+side.text)
+		}
+	}
+}
+
+// words shows both texts as one, with what went and what came marked, as git
+// does for --word-diff.
+func (t *textWriter) words(indent int, pieces []piece) {
+	var b strings.Builder
+	for _, p := range elide(pieces) {
+		text := textcheck.TerminalLines(p.text)
+		trimmed := strings.TrimRight(text, " \n")
+		space := text[len(trimmed):]
+		switch {
+		case p.op == equal || trimmed == "":
+			b.WriteString(text)
+			continue
+		case p.op == deleted:
+			b.WriteString("[-" + trimmed + "-]" + space)
+		default:
+			b.WriteString("{+" + trimmed + "+}" + space)
+		}
+	}
+	color := ""
+	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n"), "\n") {
+		for _, part := range wrapLine(line, t.opts.Width-indent) {
+			part, color = t.paintMarks(part, color)
+			t.line(indent, part)
+		}
+	}
+}
+
+// paintMarks colours what stands between marks; a mark may be open from the line
+// before.
+func (t *textWriter) paintMarks(line, open string) (painted, still string) {
+	if !t.opts.Color {
+		return line, ""
+	}
+	var b strings.Builder
+	b.WriteString(sgr(open))
+	for i := 0; i < len(line); {
+		switch {
+		case strings.HasPrefix(line[i:], "[-"):
+			open = red
+			b.WriteString(sgr(open) + "[-")
+			i += 2
+		case strings.HasPrefix(line[i:], "{+"):
+			open = green
+			b.WriteString(sgr(open) + "{+")
+			i += 2
+		case strings.HasPrefix(line[i:], "-]"), strings.HasPrefix(line[i:], "+}"):
+			b.WriteString(line[i:i+2] + "\x1b[0m")
+			open = ""
+			i += 2
+		default:
+			b.WriteByte(line[i])
+			i++
+		}
+	}
+	if open != "" {
+		b.WriteString("\x1b[0m")
+	}
+	return b.String(), open
+}
+
+func sgr(color string) string {
+	if color == "" {
+		return ""
+	}
+	return "\x1b[" + color + "m"
+}
+
+// findings lists what the changes of servers do not tell already.
+func (t *textWriter) findings(r *Report) {
+	shown := changesShown(r)
+	spaced := false
+	for _, f := range r.Findings {
+		if shown[keyOf(f)] {
+			continue
+		}
+		if !spaced && t.b.Len() > 0 && !strings.HasSuffix(t.b.String(), "\n\n") {
+			t.line(0, "")
+		}
+		spaced = true
+		t.finding(f)
+	}
+}
+
+// findingKey identifies a finding that a change tells.
+type findingKey struct {
+	code                        finding.Code
+	server, kind, name, summary string
+}
+
+func keyOf(f finding.Finding) findingKey {
+	return findingKey{f.Code, f.Place.Server, f.Place.Kind, f.Place.Name, f.Summary}
+}
+
+func changesShown(r *Report) map[findingKey]bool {
+	shown := map[findingKey]bool{}
+	for _, s := range r.Servers {
+		for _, f := range FindingsOf(s.Name, s.Changes) {
+			shown[keyOf(f)] = true
+		}
+	}
+	return shown
+}
+
+func (t *textWriter) finding(f finding.Finding) {
+	head := t.paint(gradeColors[f.Grade], fmt.Sprintf("%-8s", f.Grade)) + "   " + t.paint(bold, string(f.Code))
+	if place := f.Place.String(); place != "" {
+		head += "  " + textcheck.Terminal(textcheck.Clip(place, 200))
+	}
+	if f.Place.File != "" && f.Place.Server != "" {
+		head += t.paint(dim, fmt.Sprintf("  (%s)", fileAndLine(f.Place)))
+	}
+	t.line(2, head)
+	const indent = 13
+	t.wrap(indent, "", f.Summary)
+	if f.Detail != "" {
+		t.wrap(indent, "", f.Detail)
+	}
+	if f.Hint != "" && f.Grade > finding.Note {
+		t.wrap(indent, dim, "→ "+f.Hint)
+	}
+}
+
+func fileAndLine(p finding.Place) string {
+	if p.Line == 0 {
+		return textcheck.Terminal(p.File)
+	}
+	return fmt.Sprintf("%s:%d", textcheck.Terminal(p.File), p.Line)
+}
+
+// conclusion is the last line: how much was found and what it means.
+func (t *textWriter) conclusion(r *Report) {
+	if t.b.Len() > 0 && !strings.HasSuffix(t.b.String(), "\n\n") {
+		t.line(0, "")
+	}
+	counts := map[finding.Grade]int{}
+	undecided := 0
+	for _, f := range r.Findings {
+		if f.Undecided {
+			undecided++
+		} else if f.Grade > finding.Note {
+			counts[f.Grade]++
+		}
+	}
+	var parts []string
+	for _, g := range []finding.Grade{finding.Critical, finding.Warning, finding.Info} {
+		if counts[g] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[g], g))
+		}
+	}
+	if undecided > 0 {
+		parts = append(parts, fmt.Sprintf("%d undecided", undecided))
+	}
+	summary := "nothing has changed"
+	if len(parts) > 0 {
+		summary = strings.Join(parts, ", ")
+	}
+	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
+	t.line(0, t.paint(color+";"+bold, string(r.Verdict))+": "+summary)
+	for _, advice := range r.Advice {
+		t.wrap(0, dim, "→ "+advice)
+	}
+}
