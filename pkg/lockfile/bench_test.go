@@ -2,7 +2,10 @@ package lockfile_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"agentgateway-lock/pkg/lockfile"
@@ -89,4 +92,44 @@ func BenchmarkCheckCopies10k(b *testing.B) {
 			b.Fatal(findings[0])
 		}
 	}
+}
+
+// BenchmarkStoreCheckCopies10k reads the copies from a folder, and
+// BenchmarkReadCopies10k is the least that reading them takes.
+func BenchmarkStoreCheckCopies10k(b *testing.B) {
+	_, store, f := storedTenThousand(b)
+	for b.Loop() {
+		if findings := lockfile.CheckCopies(f, store.ReadCopy); len(findings) > 0 {
+			b.Fatal(findings[0])
+		}
+	}
+}
+
+func BenchmarkReadCopies10k(b *testing.B) {
+	folder, _, f := storedTenThousand(b)
+	copies := lockfile.NewLayout(f).Copies
+	for b.Loop() {
+		for _, c := range copies {
+			text, err := os.ReadFile(filepath.Join(folder, c.Path))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := lockfile.ParseCopy(text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func storedTenThousand(b *testing.B) (string, *lockfile.Store, *lockfile.File) {
+	b.Helper()
+	folder, dir := openDir(b)
+	src, copies := tenThousand(b)
+	for path, text := range copies {
+		path = filepath.Join(folder, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, text, 0o666)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return folder, lockfile.NewStore(dir, ""), mustParse(b, src)
 }
