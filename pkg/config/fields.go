@@ -121,7 +121,7 @@ func (e *entry) setProgram(m member) {
 	switch {
 	case len(e.launch.command) > 0:
 		e.bad(m.line, "the entry has two commands")
-	case len(t) == 0 && m.value.kind == text:
+	case m.value.kind == text && m.value.text == "":
 		e.bad(m.line, "the command is empty")
 	default:
 		e.launch.command = t
@@ -255,6 +255,9 @@ func (e *entry) addRequestOptions(m member) {
 // forwardEnv reads the names of variables that are handed on, each a string or an
 // object with a name.
 func (e *entry) forwardEnv(m member) {
+	if m.value.kind != array {
+		e.bad(m.line, "%s stands where env_vars must be a list of names", m.value.kind)
+	}
 	for _, item := range m.value.items {
 		if item.kind == object {
 			item = item.get("name")
