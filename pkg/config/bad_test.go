@@ -99,6 +99,18 @@ func TestEntryUndecided(t *testing.T) {
 		{"a nested reference", `"bad": {"command": "x", "args": ["${A:-${B}}"]}`, "config-entry-invalid:3 inside another"},
 		{"an unknown reference", `"bad": {"command": "x", "args": ["${command:pick}"]}`, "config-entry-invalid:3 no kind that is known"},
 		{"a reference without a name", `"bad": {"command": "x", "args": ["${}"]}`, "config-entry-invalid:3 no kind that is known"},
+		{"a token in place of its variable", `"bad": {"url": "https://a.example/", "bearer_token_env_var": "abc-def"}`, "config-entry-invalid:3 bearer_token_env_var holds something else"},
+		{"a token that could be a variable", `"bad": {"url": "https://a.example/", "env_http_headers": {"X": "abcdefghijklmnop_12345"}}`, "secret-in-source:3 env_http_headers holds what looks like a secret"},
+		{"a command in a list in a list", `"bad": {"command": [["x"]]}`, "config-entry-invalid:3 a list stands where command"},
+		{"headers of a wrong type", `"bad": {"url": "https://a.example/", "headers": ["A"]}`, "config-entry-invalid:3 headers must be an object"},
+		{"request options of a wrong type", `"bad": {"url": "https://a.example/", "requestOptions": "A"}`, "config-entry-invalid:3 requestOptions must be an object"},
+		{"names of variables of a wrong type", `"bad": {"command": "x", "env_vars": "A"}`, "config-entry-invalid:3 env_vars must be a list"},
+		{"a forwarded variable without a name", `"bad": {"command": "x", "env_vars": [{"source": "local"}]}`, "config-entry-invalid:3 without a name"},
+		{"names of header variables of a wrong type", `"bad": {"url": "https://a.example/", "env_http_headers": "A"}`, "config-entry-invalid:3 env_http_headers must be an object"},
+		{"an env file by a variable", `"bad": {"command": "x", "envFile": "${DIR}/.env"}`, "config-entry-invalid:3 envFile may refer to"},
+		{"a null character", `"bad": {"command": "x\u0000y"}`, "config-entry-invalid:3 null character"},
+		{"a token in the file", `"bad": {"url": "https://a.example/", "bearer_token": "abc"}`, "config-entry-invalid:3 bearer_token_env_var"},
+		{"a web socket", `"bad": {"url": "https://a.example/", "tcp": "h:1"}`, "config-entry-invalid:3 tcp is not supported"},
 		{"a helper that makes headers", `"bad": {"url": "https://a.example/", "headersHelper": "./make"}`, "config-entry-invalid:3 headersHelper"},
 		{"a url of another kind", `"bad": {"url": "file:///etc/passwd"}`, "config-entry-invalid:3 another kind"},
 		{"a relative url", `"bad": {"url": "/mcp"}`, "config-entry-invalid:3 not absolute"},
@@ -161,8 +173,9 @@ func TestNoSecret(t *testing.T) {
 	}
 }
 
-// Edge case 33: full paths are said, and stay as spelled.
-func TestMachinePath(t *testing.T) {
+// Edge case 33: full paths hold on one machine only; they are said, and stay as
+// spelled.
+func TestCase33FullPath(t *testing.T) {
 	for command, note := range map[string]bool{
 		"/usr/local/bin/npx": true, `C:\\node\\npx.cmd`: true, "~/bin/x": true,
 		"npx": false, "./bin/x": false, "${workspaceFolder}/bin/x": false,

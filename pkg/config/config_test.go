@@ -123,3 +123,24 @@ func TestClients(t *testing.T) {
 		})
 	}
 }
+
+// Edge case 41: a comment or a trailing comma drops no server.
+func TestCase41CommentsAndCommas(t *testing.T) {
+	for _, text := range []string{
+		"// first\n{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}",
+		"{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}\n// last",
+		"{\"mcpServers\": {\"a\": {\"command\": \"a\",},},}",
+		"{\"mcpServers\": {\"a\": {\"command\": \"a\", \"args\": [\"x\", /* y */ ], // z\n},\r\n\t},}",
+		"{/**/\"mcpServers\"/**/:/**/{\"a\"/* \" */:{\"command\":\"a\"/*,*/}}/***/}",
+		"\xef\xbb\xbf{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}",
+	} {
+		set, err := Load(t.Context(), options(map[string]string{".mcp.json": text}))
+		if err != nil || set.Server("a") == nil || set.Server("a").Source.Command != "a" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	s := one(t, `{"command": "a", "args": ["// no comment", "/* nor this */", ",]", ",}", "\"//"],}`)
+	if diff := cmp.Diff([]string{"// no comment", "/* nor this */", ",]", ",}", `"//`}, s.Source.Args); diff != "" {
+		t.Error(diff)
+	}
+}

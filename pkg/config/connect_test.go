@@ -119,6 +119,10 @@ func TestConnectRefused(t *testing.T) {
 		}
 	}
 
+}
+
+// Edge case 34: a secret that is missing is named, before anything is started.
+func TestCase34MissingSecret(t *testing.T) {
 	_, err := one(t, `{"command": "x", "env": {"A": "${UNSET}"}}`).Connect(environment(nil), "/repo")
 	var unset *UnsetError
 	if !errors.As(err, &unset) {

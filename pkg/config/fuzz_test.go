@@ -120,9 +120,6 @@ func FuzzBlank(f *testing.F) {
 		if json.Valid(text) && string(out) != string(text) {
 			t.Fatalf("JSON %q became %q", text, out)
 		}
-		if !json.Valid(text) && len(text) < 4 && json.Valid(out) && !strings.ContainsAny(string(text), ",/\xef") {
-			t.Fatalf("%q became JSON %q", text, out)
-		}
 	})
 }
 

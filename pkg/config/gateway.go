@@ -141,7 +141,7 @@ func (e *entry) remote(m member, root *node, t lockfile.Transport, defaultPath s
 	case host == nil || host.kind != text:
 		e.bad(m.line, "the target has no host")
 		return
-	case strings.Contains(host.text, "://"):
+	case strings.Contains(host.text, "://"), strings.HasPrefix(host.text, "$") && port == nil:
 		if port != nil || path != nil {
 			e.bad(m.line, "the target has a url as its host, and a port or path beside it")
 			return

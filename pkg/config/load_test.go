@@ -254,9 +254,9 @@ func TestWalkIsBounded(t *testing.T) {
 	}
 }
 
-// Edge case 42: reading starts nothing and asks for no variable; that is left to
-// Connect.
-func TestLoadTwiceIsTheSame(t *testing.T) {
+// Edge case 42: reading a configuration starts nothing and asks for no variable,
+// so one that a pull request brings is read like any other, always the same.
+func TestCase42ReadingOnly(t *testing.T) {
 	files := map[string]string{".mcp.json": `{"mcpServers": {"b": {"command": "b"}, "a": {"command": ""}, "c": {"url": "https://${X}/"}}}`, "p/.mcp.json": oneServer}
 	first, err := Load(t.Context(), options(files))
 	if err != nil {

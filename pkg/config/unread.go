@@ -112,10 +112,20 @@ func (l *loader) holds(name string) bool {
 func clientOf(name string) *client {
 	var best *client
 	length := 0
+	try := func(c *client, known string) {
+		if n := strings.Count(known, "/") + 1; n > length && fits(name, known) {
+			best, length = c, n
+		}
+	}
 	for i := range clients {
-		for _, known := range clients[i].repository {
-			if n := strings.Count(known, "/") + 1; n > length && fits(name, known) {
-				best, length = &clients[i], n
+		c := &clients[i]
+		for _, known := range c.repository {
+			try(c, known)
+		}
+		for _, known := range c.user {
+			// The names below other folders are too common to tell a client by.
+			if below, ok := strings.CutPrefix(known, "{home}/"); ok {
+				try(c, below)
 			}
 		}
 	}
