@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,9 +87,6 @@ func (b *budget) spend(n int) error {
 	}
 	return nil
 }
-
-// left is how many bytes may still be read.
-func (b *budget) left() int64 { return b.limit - b.used.Load() }
 
 func (b *budget) reset() { b.used.Store(0) }
 
@@ -218,7 +216,11 @@ func (s *Session) explain(ctx context.Context, method string, timeout time.Durat
 		known.Doing = method
 		return &known
 	}
-	if errors.Is(err, io.EOF) {
+	var withURL *url.Error
+	switch {
+	case errors.As(err, &withURL): // a URL may hold a secret
+		err = withURL.Err
+	case errors.Is(err, io.EOF):
 		err = errors.New("the connection ended")
 	}
 	return s.link.ended(s.link.answered.Load(), &ProtocolError{Doing: method, Detail: quote(err.Error()), Err: err})

@@ -25,7 +25,9 @@
 // decided, and a truncated listing is never returned. A definition that breaks a
 // rule is refused by itself, by pkg/surface. A page that is not JSON, a page
 // nested deeper than 1,000 levels, a result without its list, or a cursor that
-// repeats fails the server.
+// repeats fails the server. Of a repeated member in the envelope of a JSON-RPC
+// message, around the result, the last counts, as it does for the clients of
+// agents; inside a result it fails the server.
 //
 // # Whom it contacts
 //

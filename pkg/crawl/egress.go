@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -101,10 +102,8 @@ func judge(host string, addr netip.Addr, allowPrivate bool) error {
 // judgeName refuses the names of metadata services, whatever they stand for.
 func judgeName(host string) error {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, m := range metadataNames {
-		if name == m {
-			return &EgressError{Host: host, Why: "the name of a metadata service"}
-		}
+	if slices.Contains(metadataNames, name) {
+		return &EgressError{Host: host, Why: "the name of a metadata service"}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -61,7 +62,8 @@ func isChildName(upper string) bool {
 // lookupEnv returns the value of a variable in an environment; the last wins.
 func lookupEnv(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
-		if n, value, ok := strings.Cut(entry, "="); ok && n == name {
+		n, value, ok := strings.Cut(entry, "=")
+		if ok && (n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)) {
 			return value
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"agentgateway-lock/pkg/finding"
 )
 
 // Every error of this package is one of the types below, or that of a context.
@@ -150,6 +152,7 @@ type StartError struct {
 	Detail   string // what happened
 	Stderr   string // the end of its standard error
 	NotFound bool   // there is no such command
+	Silent   bool   // it runs, and gave no answer in time
 	Err      error
 }
 
@@ -166,9 +169,38 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Hint implements [Hinter].
 func (e *StartError) Hint() string {
 	if e.NotFound {
-		return "install " + e.Command + " or put its folder on PATH; give the command by name, since full paths differ between machines"
+		return "install " + e.Command + ", or put its folder on PATH; give the command by name, since full paths differ between machines"
+	}
+	if e.Silent {
+		return "give it longer with --start-timeout, or run the command by hand to see what it waits for"
 	}
 	return "run the command by hand; a server gets only the variables that its configuration names, so name those it needs under env"
+}
+
+// FindingOf is the finding of a server that could not be listed.
+func FindingOf(server string, err error) finding.Finding {
+	var (
+		egress *EgressError
+		limit  *LimitError
+		auth   *AuthError
+		hinter Hinter
+		code   = finding.ServerUnreachable
+	)
+	switch {
+	case errors.As(err, &egress):
+		code = finding.EgressDenied
+	case errors.As(err, &limit):
+		code = finding.ServerOverLimit
+	case errors.As(err, &auth):
+		code = finding.ServerUnauthorized
+	}
+	summary, detail, _ := strings.Cut(err.Error(), "\n")
+	f := finding.New(code, finding.Place{Server: server}, summary)
+	f.Detail = detail
+	if errors.As(err, &hinter) {
+		f.Hint = hinter.Hint()
+	}
+	return f
 }
 
 // lastLines returns at most n lines of the end of text.

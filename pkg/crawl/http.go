@@ -68,7 +68,7 @@ func (e *endpoint) open(b *budget) (*http.Client, *gate, *link) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &link{ctx: ctx, cause: &cause{}, peer: e.host, noise: func() int { return 0 }}
 	k.ended = func(_ bool, err error) error { return err }
-	g := &gate{endpoint: e, base: transport, budget: b, cause: k.cause}
+	g := &gate{endpoint: e, base: transport, life: ctx, budget: b, cause: k.cause}
 	k.setVersion = func(v string) { g.version.Store(&v) }
 	k.shut = func(hard bool) {
 		if hard {
@@ -133,6 +133,7 @@ func (e *endpoint) connectSSE(ctx context.Context, b *budget) (*link, error) {
 type gate struct {
 	*endpoint
 	base    http.RoundTripper
+	life    context.Context // of the connection
 	budget  *budget
 	cause   *cause
 	version atomic.Pointer[string] // of an older protocol version, once settled
@@ -145,6 +146,9 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	if req.Method == http.MethodDelete {
+		if g.life.Err() != nil {
+			return nil, g.life.Err() // it was given up; nobody waits for its end
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, deleteTimeout)
 		defer cancel()

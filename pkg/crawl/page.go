@@ -185,24 +185,28 @@ func valueEnd(text []byte, pos int) (int, error) {
 
 // literalEnd returns the offset after a number or a word.
 func literalEnd(text []byte, pos int) int {
-	for pos < len(text) && !bytes.ContainsRune([]byte("{}[],:\" \t\r\n"), rune(text[pos])) {
-		pos++
+	if next := bytes.IndexAny(text[pos:], "{}[],:\" \t\r\n"); next >= 0 {
+		return pos + next
 	}
-	return pos
+	return len(text)
 }
 
 // stringEnd returns the offset after the string that starts at pos.
 func stringEnd(text []byte, pos int) (int, error) {
-	for pos++; pos < len(text); {
-		next := bytes.IndexAny(text[pos:min(len(text), pos+64)], `"\`)
-		switch {
-		case next < 0:
-			pos += min(64, len(text)-pos)
-		case text[pos+next] == '"':
-			return pos + next + 1, nil
-		default:
-			pos += next + 2
+	pos++
+	for quote := pos - 1; pos <= len(text); {
+		if quote < pos {
+			next := bytes.IndexByte(text[pos:], '"')
+			if next < 0 {
+				break
+			}
+			quote = pos + next
 		}
+		escape := bytes.IndexByte(text[pos:quote], '\\')
+		if escape < 0 {
+			return quote + 1, nil
+		}
+		pos += escape + 2
 	}
 	return 0, errShape
 }

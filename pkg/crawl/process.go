@@ -29,8 +29,8 @@ type Process struct {
 	Done <-chan struct{}
 	// Status says how it ended, as in "exit status 1"; valid after Done.
 	Status func() string
-	// Stop ends the process and all its children: it closes Stdin, gives a moment
-	// unless hard is set, and then kills. It returns when they have ended.
+	// Stop ends the process and all its children: it closes Stdin, gives a moment,
+	// a shorter one where hard is set, and then kills. It returns when they have ended.
 	Stop func(hard bool)
 }
 
@@ -43,6 +43,11 @@ type Starter func(ProcessSpec) (*Process, error)
 // that have left the group, as far as their ancestors still run when it is
 // called; elsewhere a child that made itself a daemon is not found.
 func StartProcess(spec ProcessSpec) (_ *Process, err error) {
+	// With a process group, a folder that is missing would be reported as a missing
+	// command.
+	if info, err := os.Stat(spec.Dir); spec.Dir != "" && (err != nil || !info.IsDir()) {
+		return nil, &fs.PathError{Op: "chdir", Path: spec.Dir, Err: fs.ErrNotExist}
+	}
 	path, err := lookPath(spec)
 	if err != nil {
 		return nil, err
@@ -97,7 +102,8 @@ func StartProcess(spec ProcessSpec) (_ *Process, err error) {
 func stopTree(pid int, stdin io.Closer, done <-chan struct{}, hard bool) {
 	strays := descendants(pid)
 	_ = stdin.Close()
-	if !hard && !within(done, closeGrace) {
+	if hard || !within(done, closeGrace) {
+		// A command such as docker passes this on to what the kill would not reach.
 		terminateGroup(pid)
 		within(done, termGrace)
 	}
@@ -143,7 +149,7 @@ func startFailure(t Target, err error) error {
 	e := &StartError{Command: t.Command, Detail: "could not be started: " + err.Error(), Err: err}
 	var path *fs.PathError
 	switch {
-	case errors.As(err, &path) && t.Cwd != "" && path.Op == "chdir":
+	case errors.As(err, &path) && path.Op == "chdir":
 		e.Detail = "could not be started: its folder " + t.Cwd + " cannot be entered"
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.NotFound = true
@@ -157,7 +163,6 @@ func startFailure(t Target, err error) error {
 
 // startLink starts a server and connects to its standard input and output.
 func (l *Lister) startLink(t Target, b *budget) (*link, error) {
-	l.opts.Progress(Event{t.Name, EventStart, t.Command})
 	p, err := l.opts.Start(ProcessSpec{t.Command, t.Args, t.Cwd, childEnviron(l.opts.Environ, t.Env)})
 	if err != nil {
 		return nil, startFailure(t, err)

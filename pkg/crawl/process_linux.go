@@ -31,7 +31,7 @@ func children(pid int) []int {
 		if err != nil {
 			continue // the thread has ended
 		}
-		for _, field := range bytes.Fields(text) {
+		for field := range bytes.FieldsSeq(text) {
 			if child, err := strconv.Atoi(string(field)); err == nil {
 				found = append(found, child)
 			}

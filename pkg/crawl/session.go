@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/lockfile"
 )
@@ -51,7 +53,8 @@ type ServerInfo struct {
 func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
 	switch t.Transport {
 	case lockfile.Stdio:
-		connect := func(ctx context.Context, b *budget) (*link, error) { return l.startLink(t, b) }
+		l.opts.Progress(Event{t.Name, EventStart, t.Command})
+		connect := func(_ context.Context, b *budget) (*link, error) { return l.startLink(t, b) }
 		return l.negotiate(ctx, t, connect, true)
 	case lockfile.HTTP, lockfile.SSE:
 	default:
@@ -92,19 +95,34 @@ func (l *Lister) negotiate(ctx context.Context, t Target, connect connectFunc, m
 			return s, err
 		}
 	}
-	var (
-		s   *Session
-		err error
-	)
-	for _, version := range versionsLegacy {
-		s, err = l.attempt(ctx, t, connect, func(s *Session, ctx context.Context) error { return s.initialize(ctx, version) })
-		var p *ProtocolError
-		if errors.As(err, &p) && (p.Code == codeInvalidParams || p.Code == codeUnsupportedVersion) {
-			continue
+	version := versionsLegacy[0]
+	for {
+		s, err := l.attempt(ctx, t, connect, func(s *Session, ctx context.Context) error { return s.initialize(ctx, version) })
+		next := olderVersion(err)
+		if next == "" || next >= version {
+			return s, err
 		}
-		break
+		version = next
 	}
-	return s, err
+}
+
+// olderVersion returns the version to try after a server refused one: the newest
+// of those it says it supports, or else the oldest that is widespread. It is
+// empty where the version is not what the server refused.
+func olderVersion(err error) string {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) || rpc.Code != codeInvalidParams && rpc.Code != codeUnsupportedVersion {
+		return ""
+	}
+	var data struct{ Supported []string }
+	if len(rpc.Data) > 0 && json.Unmarshal(rpc.Data, &data) == nil {
+		for _, v := range versionsLegacy {
+			if slices.Contains(data.Supported, v) {
+				return v
+			}
+		}
+	}
+	return "2024-11-05"
 }
 
 // attempt opens one connection and greets the server over it.
@@ -144,10 +162,7 @@ func (s *Session) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.greeting("server/discover", result); err != nil {
-		return err
-	}
-	return nil
+	return s.greeting("server/discover", result)
 }
 
 // initialize greets a server of an older version.
@@ -220,8 +235,9 @@ func (s *Session) readCapabilities(r *canonical.Reader) error {
 		return err
 	}
 	return r.Object(func(key []byte) error {
-		s.capabilities[string(key)] = r.Peek() == canonical.KindObject
-		_, err := r.Raw()
+		name := string(key)
+		value, err := r.Raw()
+		s.capabilities[name] = string(value) != "null" && string(value) != "false"
 		return err
 	})
 }

@@ -58,6 +58,7 @@ func endedProcess(k *link, t Target, p *Process, tail *tail, answered bool, err 
 	e := &StartError{Command: t.Command, Stderr: tail.wait(), Err: err}
 	switch {
 	case timeout:
+		e.Silent = true
 		e.Detail = "gave no answer within " + silent.Timeout.String()
 	case status != "" && !answered:
 		e.Detail = "ended before it gave an answer (" + status + ")"
@@ -68,6 +69,9 @@ func endedProcess(k *link, t Target, p *Process, tail *tail, answered bool, err 
 	}
 	return e
 }
+
+// keptLine is the largest line whose memory is kept for the next.
+const keptLine = 1 << 20
 
 // A framer passes on the lines of a server's standard output that are JSON-RPC
 // messages. Others are skipped and counted: many servers print there what belongs
@@ -99,7 +103,9 @@ func (f *framer) Read(p []byte) (int, error) {
 
 // next reads one line and makes it pending where it is a message.
 func (f *framer) next() error {
-	f.line = f.line[:0]
+	if f.line = f.line[:0]; cap(f.line) > keptLine {
+		f.line = nil
+	}
 	for {
 		part, err := f.src.ReadSlice('\n')
 		if over := f.budget.spend(len(part)); over != nil {

@@ -53,6 +53,7 @@ const (
 	ConfigConflict      Code = "config-conflict"
 	ConfigUnread        Code = "config-unread"
 	VariableUnset       Code = "variable-unset"
+	SourceMachinePath   Code = "source-machine-path"
 	LockfileMissing     Code = "lockfile-missing"
 	LockfileInvalid     Code = "lockfile-invalid"
 	LockfileOrder       Code = "lockfile-order"
@@ -68,6 +69,11 @@ const (
 	LockfileOlder       Code = "lockfile-older"
 	HistoryShallow      Code = "history-shallow"
 	Unsigned            Code = "unsigned"
+)
+
+// The codes of contacting servers.
+const (
+	ServerUnauthorized Code = "server-unauthorized"
 )
 
 // codes is filled in the order of docs/codes.md.
@@ -103,6 +109,7 @@ var codes = []Description{
 	{ServerDisabled, Note, false, "A server is switched off in the configuration.", "Nothing, where that is meant."},
 	{ServerUnreachable, Warning, true, "A server could not be listed.", "Look at the reason, then run again."},
 	{ServerOverLimit, Warning, true, "A server sent more than a limit allows.", "Ask the server's authors; the limits are in docs/lockfile.md."},
+	{ServerUnauthorized, Warning, true, "A server wants credentials, or others than it got.", "Set the header or variable that the message names."},
 	{ServerNotStarted, Warning, true, "A server was not started because the run may start nothing.", "Run without `--no-exec` where starting it is acceptable."},
 	{EgressDenied, Warning, true, "A server's address may not be contacted.", "Where a private address is meant, run `agentgateway lock --allow-private NAME`."},
 	{StdoutNoise, Note, false, "A server wrote lines to its output that are not messages.", "Ask the server's authors to write them to standard error."},
@@ -111,6 +118,7 @@ var codes = []Description{
 	{ConfigConflict, Warning, true, "One name is configured with two different sources.", "Give the servers different names, or make the entries equal."},
 	{ConfigUnread, Note, false, "A configuration of a known name stands elsewhere in the tree and was not read.", "Pass it with `--config`."},
 	{VariableUnset, Warning, true, "A variable that a configuration names is not set.", "Set the variable, or give it a default as in `${VAR:-default}`."},
+	{SourceMachinePath, Note, false, "A configuration of the repository starts a server by a full path, which holds on one machine only.", "Name the command without its folder, or relative to `${workspaceFolder}`."},
 	{LockfileMissing, Critical, false, "There is no lockfile.", "Run `agentgateway init`."},
 	{LockfileInvalid, Critical, false, "The lockfile cannot be read.", "Mend it at the place named, or restore it with `git checkout -- agentgateway.lock`."},
 	{LockfileOrder, Warning, false, "The lockfile is not in the form the tool writes.", "Run `agentgateway lock`."},

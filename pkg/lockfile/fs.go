@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,7 +20,9 @@ import (
 type FS interface {
 	// Lstat describes a file and does not follow a symbolic link.
 	Lstat(name string) (fs.FileInfo, error)
-	// ReadFile reads a file of at most limit bytes.
+	// ReadFile reads a regular file of at most limit bytes. Where a link or a file
+	// that is not regular stands at name or on the way to it, the error is a
+	// [*LinkError].
 	ReadFile(name string, limit int64) ([]byte, error)
 	// ReadDir lists a folder, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -55,7 +58,10 @@ func (e *LockedError) Error() string {
 
 // A Dir is an [FS] in the file system. Nothing outside the folder is reached,
 // whatever links stand in it.
-type Dir struct{ root *os.Root }
+type Dir struct {
+	root *os.Root
+	self *os.File // the folder itself
+}
 
 // OpenDir opens a folder. Close the Dir after use.
 func OpenDir(path string) (*Dir, error) {
@@ -63,36 +69,77 @@ func OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{root}, nil
+	self, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &Dir{root, self}, nil
 }
 
 // Close releases the folder.
-func (d *Dir) Close() error { return d.root.Close() }
+func (d *Dir) Close() error { return errors.Join(d.self.Close(), d.root.Close()) }
 
 // Lstat implements [FS].
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
 // ReadFile implements [FS].
-func (d *Dir) ReadFile(name string, limit int64) (data []byte, err error) {
+func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
+	data, err := readNoLinks(d.self, name, limit)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return data, err
+	}
+	if err := noLink(d, name); err != nil {
+		return nil, err
+	}
+	return d.readSlowly(name, limit)
+}
+
+// readSlowly is ReadFile for a name that has been judged.
+func (d *Dir) readSlowly(name string, limit int64) (data []byte, err error) {
 	file, err := d.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", name, info.Size(), limit)
 	}
-	buffer := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	if _, err = buffer.ReadFrom(io.LimitReader(file, limit+1)); err == nil && int64(buffer.Len()) > limit {
-		err = fmt.Errorf("%s is longer than the limit of %d bytes", name, limit)
+	return readAll(file, name, info.Size(), limit)
+}
+
+// readAll reads a file whose size is thought to be size.
+func readAll(file io.Reader, name string, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", name, size, limit)
 	}
-	return buffer.Bytes(), err
+	buffer := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := buffer.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(buffer.Len()) > limit {
+		return nil, fmt.Errorf("%s is longer than the limit of %d bytes", name, limit)
+	}
+	return buffer.Bytes(), nil
+}
+
+// noLink refuses a path of which a part is a link, or a folder that is none. The
+// error is [fs.ErrNotExist] where nothing stands there.
+func noLink(fsys FS, name string) error {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		info, err := fsys.Lstat(dir)
+		if err == nil && !info.IsDir() {
+			return &LinkError{dir}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	info, err := fsys.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return &LinkError{name}
+	}
+	return err
 }
 
 // ReadDir implements [FS].

@@ -88,7 +88,7 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // Read reads the lockfile. The error is [fs.ErrNotExist] where there is none, an
 // [*Error] where it does not parse, a [*LinkError] where it is a link.
 func (s *Store) Read() (*File, error) {
-	src, err := s.read(s.name, MaxSize)
+	src, err := s.fs.ReadFile(s.name, MaxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -101,33 +101,7 @@ func (s *Store) Read() (*File, error) {
 }
 
 // ReadCopy reads a readable copy; it serves as the read of [CheckCopies].
-func (s *Store) ReadCopy(name string) ([]byte, error) { return s.read(name, MaxCopySize) }
-
-// read reads a file to which no link leads.
-func (s *Store) read(name string, limit int64) ([]byte, error) {
-	if err := s.noLink(name); err != nil {
-		return nil, err
-	}
-	return s.fs.ReadFile(name, limit)
-}
-
-// noLink refuses a path of which a part is a link, or a folder that is none.
-func (s *Store) noLink(name string) error {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		info, err := s.fs.Lstat(dir)
-		if err == nil && !info.IsDir() {
-			return &LinkError{dir}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	info, err := s.fs.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		return &LinkError{name}
-	}
-	return err
-}
+func (s *Store) ReadCopy(name string) ([]byte, error) { return s.fs.ReadFile(name, MaxCopySize) }
 
 // Files lists all files below the definitions folder, for [StrayCopies].
 func (s *Store) Files() ([]string, error) { return s.list(DefinitionsFolder, 0) }
@@ -171,7 +145,7 @@ func (s *Store) list(folder string, depth int) ([]string, error) {
 
 // lock takes the lock and waits for it.
 func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
-	if err := s.noLink(lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := noLink(s.fs, lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)
@@ -192,7 +166,7 @@ func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
 
 // current returns the bytes of the lockfile, nil where there is none.
 func (s *Store) current() ([]byte, error) {
-	src, err := s.read(s.name, MaxSize)
+	src, err := s.fs.ReadFile(s.name, MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -51,6 +51,9 @@ func (p *plan) empty() bool { return p.lockfile == nil && len(p.write)+len(p.rem
 // Errors are [*WriteError], [*LockedError], [*LinkError] or [ErrChanged]; before
 // the commit point they leave the old lockfile and no temporary file.
 func (s *Store) Write(ctx context.Context, change Change) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
 	p, err := s.plan(change)
 	if err != nil || p.empty() {
 		return Result{}, err
@@ -184,7 +187,7 @@ func (s *Store) place(from, to string) error {
 	if err := s.mkdir(path.Dir(to)); err != nil {
 		return err
 	}
-	if err := s.noLink(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := noLink(s.fs, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return s.fs.Rename(from, to)
