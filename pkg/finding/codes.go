@@ -71,6 +71,14 @@ const (
 	Unsigned            Code = "unsigned"
 )
 
+// The codes of seals.
+const (
+	SealMissing  Code = "seal-missing"
+	SealInvalid  Code = "seal-invalid"
+	SealSigner   Code = "seal-signer"
+	SealMismatch Code = "seal-mismatch"
+)
+
 // codes is filled in the order of docs/codes.md.
 var codes = []Description{
 	{ToolAdded, Warning, false, "A tool is served that the lockfile does not hold.", "Read it, then run `agentgateway lock`."},
@@ -128,6 +136,10 @@ var codes = []Description{
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
 	{HistoryShallow, Warning, true, "The clone lacks the commits that the check needs.", "Check out with `fetch-depth: 0`."},
 	{Unsigned, Note, false, "The repository has no trust list: what is locked counts as approved.", "Run `agentgateway trust init` to ask for signed approvals."},
+	{SealMissing, Critical, false, "There is no seal where one is required.", "Make one with `agentgateway seal`."},
+	{SealInvalid, Critical, false, "A seal is malformed, or its signature does not fit what it is over.", "Do not use the lockfile; have a deployer seal it again with `agentgateway seal`."},
+	{SealSigner, Critical, false, "A seal was made by someone who is not a listed deployer, or under another identity.", "Have a deployer seal the lockfile, or list the signer with `agentgateway trust add --role deployer`."},
+	{SealMismatch, Critical, false, "A seal was made for another lockfile, trust version or tag name.", "Seal the lockfile as it is now with `agentgateway seal`."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.
