@@ -107,6 +107,13 @@ const (
 	GradeUnderstated  Code = "grade-understated"
 )
 
+const (
+	SealMissing  Code = "seal-missing"
+	SealInvalid  Code = "seal-invalid"
+	SealSigner   Code = "seal-signer"
+	SealMismatch Code = "seal-mismatch"
+)
+
 // codes is filled in the order of docs/codes.md.
 var codes = []Description{
 	{ToolAdded, Warning, false, "A tool is served that the lockfile does not hold.", "Read it, then run `agentgateway lock`."},
@@ -192,6 +199,10 @@ var codes = []Description{
 	{SerialLowered, Critical, false, "An item's newest decision is an older one than on the base.", "Merge the base, and restore the item's decision in the lockfile."},
 	{ProposerMissing, Critical, false, "A decision does not name a person who brought the text in.", "Decide again: the tool finds the proposers."},
 	{GradeUnderstated, Critical, false, "A decision records a lower grade than the change has.", "Decide again: the tool grades the change."},
+	{SealMissing, Critical, false, "There is no seal where one is required.", "Make one with `agentgateway seal`."},
+	{SealInvalid, Critical, false, "A seal is malformed, or its signature does not fit what it is over.", "Do not use the lockfile; have a deployer seal it again with `agentgateway seal`."},
+	{SealSigner, Critical, false, "A seal was made by someone who is not a listed deployer, or under another identity.", "Have a deployer seal the lockfile, or list the signer with `agentgateway trust add --role deployer`."},
+	{SealMismatch, Critical, false, "A seal was made for another lockfile, trust version or tag name.", "Seal the lockfile as it is now with `agentgateway seal`."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.
