@@ -27,8 +27,7 @@ type client struct {
 var (
 	mcpServers     = []string{"mcpServers"}
 	servers        = []string{"servers"}
-	mcp            = []string{"mcp"}
-	nestedServers  = []string{"mcp", "servers"}
+	mcp            = []string{"mcp"} // see openCodeServers
 	contextServers = []string{"context_servers"}
 	codexServers   = []string{"mcp_servers"}
 	// projectServers are those of this repository in the file of a user: the
@@ -50,7 +49,7 @@ var clients = []client{
 		containers: [][]string{codexServers}},
 	{name: "OpenCode", repository: []string{"opencode.json", "opencode.jsonc"},
 		user:       []string{"{xdg}/opencode/opencode.json", "{xdg}/opencode/opencode.jsonc"},
-		containers: [][]string{mcp, nestedServers}, dialect: openCode},
+		containers: [][]string{mcp}, dialect: openCode},
 	{name: "Zed", repository: []string{".zed/settings.json"}, user: []string{"{zed}/settings.json"},
 		containers: [][]string{contextServers}},
 	{name: "Roo Code", repository: []string{".roo/mcp.json"},
@@ -73,7 +72,7 @@ var gatewayClient = client{name: "agentgateway", dialect: shell, gateway: true}
 
 // anyClient reads a file that --config names and the table does not.
 var anyClient = client{name: "any client",
-	containers: [][]string{mcpServers, servers, mcp, nestedServers, contextServers, codexServers}}
+	containers: [][]string{mcpServers, servers, mcp, contextServers, codexServers}}
 
 // userFolders says where a user's files stand, by the first element of a path:
 // {config} is the folder that the operating system has for settings, {xdg} the

@@ -272,3 +272,49 @@ func TestCase42ReadingOnly(t *testing.T) {
 		}
 	}
 }
+
+// Older and newer versions of OpenCode find servers at different places: none that
+// either would start is missed.
+func TestOpenCodeVersions(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": {"type": "local", "command": ["x"]}}`:                                                              "a",
+		`{"servers": {"a": {"type": "local", "command": ["x"]}}, "timeout": 5, "defaults": {"x": 1}}`:             "a",
+		`{"servers": {"type": "local", "command": ["x"], "environment": {"K": "${K}"}}}`:                          "servers",
+		`{"servers": {"a": {"command": ["x"]}}, "b": {"type": "local", "command": ["x"]}}`:                        "a b",
+		`{"servers": {"command": ["x"], "a": {"command": ["x"]}}, "b": {"command": ["x"]}, "c": {"settings": 1}}`: "a b servers",
+		`{"servers": {"command": {"command": ["x"]}}}`:                                                            "command",
+		`{"servers": {}}`:   "",
+		`{"servers": null}`: "",
+	} {
+		set, err := Load(t.Context(), options(map[string]string{"opencode.json": `{"mcp": ` + text + `}`}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range set.Servers {
+			names = append(names, s.Name)
+		}
+		if have := strings.Join(names, " "); have != want || len(set.Findings) > 0 {
+			t.Errorf("%s: %s, want %s: %v", text, have, want, set.Findings)
+		}
+	}
+}
+
+// A configuration of the gateway under a common name is found by what it says, not
+// by how it spells it.
+func TestCommonNames(t *testing.T) {
+	for text, servers := range map[string]int{
+		"\"m\\u0063p\": {\"t\\u0061rgets\": [{name: a, stdio: {cmd: x}}]}": 1,
+		"- mcp\n- targets\n":           0,
+		"mcp: {targets: {}}":           0,
+		"a: {b: &x 1}\nmcp: other\n":   0,
+		"# mcp targets\n[1, 2":         -1,
+		"":                             0,
+		"mcp: {targets: []}\nother: 1": 0,
+	} {
+		set, err := Load(t.Context(), options(map[string]string{"config.yaml": text}))
+		if servers < 0 != (err != nil) || err == nil && len(set.Servers) != servers {
+			t.Errorf("%q: %v, %v", text, set, err)
+		}
+	}
+}

@@ -115,13 +115,7 @@ func (c *checker) checkInstructions(cp *Copy, text []byte) *finding.Finding {
 
 // found makes a finding about a copy, with its line in the lockfile.
 func (c *checker) found(cp *Copy, code finding.Code, summary, detail string) *finding.Finding {
-	line := 0
-	if cp.item != nil {
-		line = cp.item.Line
-	} else {
-		line = cp.server.Instructions.Line
-	}
-	place := c.file.place(line)
+	place := c.file.place(cp.line())
 	place.Server, place.Kind, place.Name = cp.Server, string(cp.Kind), cp.Name
 	f := finding.New(code, place, summary)
 	f.Detail = detail

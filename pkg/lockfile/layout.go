@@ -108,6 +108,14 @@ func (c *Copy) hash() canonical.Digest {
 	return c.item.Digest
 }
 
+// line is where the item of a copy stands in the lockfile.
+func (c *Copy) line() int {
+	if c.item == nil {
+		return c.server.Instructions.Line
+	}
+	return c.item.Line
+}
+
 // FileNames returns a file name, without extension, for each of the names that
 // stand in one folder, whatever their order. A name stands for itself where it is
 // safe on every common system and differs from all others in more than case. Any

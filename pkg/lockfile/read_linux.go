@@ -22,7 +22,7 @@ func readNoLinks(folder *os.File, name string, limit int64) ([]byte, error) {
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
 	})
 	if err != nil {
-		if err == unix.ENOENT {
+		if errors.Is(err, unix.ENOENT) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 		// The other way finds what is wrong, and says where.
@@ -50,7 +50,7 @@ func (d descriptor) Read(p []byte) (int, error) {
 	for {
 		n, err := unix.Read(int(d), p)
 		switch {
-		case err == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
 			return 0, err

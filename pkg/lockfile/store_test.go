@@ -303,7 +303,7 @@ func TestFullDiskAtEveryStep(t *testing.T) {
 			folder, dir := openDir(t)
 			write(t, lockfile.NewStore(dir, ""), before(t))
 			old := tree(t, folder)
-			fsys := &faulty{FS: dir, at: at, err: &fs.PathError{Op: "write", Path: "somewhere", Err: cause}, halved: cause == syscall.ENOSPC}
+			fsys := &faulty{FS: dir, at: at, err: &fs.PathError{Op: "write", Path: "somewhere", Err: cause}, halved: errors.Is(cause, syscall.ENOSPC)}
 			store := lockfile.NewStore(fsys, "")
 			_, err := store.Write(context.Background(), change(t, store, after(t)))
 			if at > len(fsys.log) {

@@ -72,7 +72,7 @@ func JSON(w io.Writer, r *Report) error {
 	for i, s := range r.Servers {
 		out.Servers[i] = toJSONServer(s)
 	}
-	return writeJSON(w, out)
+	return writeJSON(w, out, "  ")
 }
 
 // notNil makes an absent list an empty one.
@@ -113,13 +113,13 @@ func value(text []byte) any {
 	return string(text)
 }
 
-// writeJSON writes a value as indented JSON that is safe in a terminal and in the
+// writeJSON writes a value as JSON that is safe in a terminal and in the
 // log of a CI runner.
-func writeJSON(w io.Writer, v any) error {
+func writeJSON(w io.Writer, v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func SARIF(w io.Writer, r *Report) error {
 			Invocations:       []sarifInvocation{invocation},
 			Results:           b.results,
 		}},
-	})
+	}, "")
 }
 
 type sarifBuilder struct {
@@ -112,8 +112,8 @@ func (b *sarifBuilder) result(f finding.Finding) sarifResult {
 	if index, ok := b.rules[f.Code]; ok {
 		out.RuleIndex = &index
 	}
-	print := b.fingerprint(f)
-	out.Fingerprints = sarifFingerprints{Own: print, GitHub: print}
+	id := b.fingerprint(f)
+	out.Fingerprints = sarifFingerprints{Own: id, GitHub: id}
 	return out
 }
 

@@ -25,7 +25,7 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 	}
 	t := &textWriter{opts: opts, differ: newWordDiffer()}
 	if r.Subject != "" {
-		t.wrap(0, "", r.Subject)
+		t.wrap(0, r.Subject)
 		t.line(0, "")
 	}
 	for _, s := range r.Servers {
@@ -71,7 +71,7 @@ func (t *textWriter) line(indent int, text string) {
 }
 
 // wrap writes text of a server or a check, escaped, in lines of the width.
-func (t *textWriter) wrap(indent int, color, text string) { t.hang(indent, "", "", color, text) }
+func (t *textWriter) wrap(indent int, text string) { t.hang(indent, "", "", "", text) }
 
 // hang is like wrap, with a mark before the first line; the others stand below
 // the first one's text.
@@ -165,7 +165,7 @@ func (t *textWriter) change(c drift.Change) {
 	if c.Status != drift.Changed {
 		t.aspectLine(c.Grade(), title(c))
 		if description := descriptionOf(c); description != "" {
-			t.wrap(13, "", textcheck.Clip(description, 600))
+			t.wrap(13, textcheck.Clip(description, 600))
 		}
 		if c.Kind != surface.KindInstructions {
 			return
@@ -202,7 +202,7 @@ const shortText = 200
 
 func (t *textWriter) aspect(a drift.Aspect) {
 	const indent = 13
-	t.wrap(indent, "", a.Summary)
+	t.wrap(indent, a.Summary)
 	switch {
 	case a.Old == "" && a.New == "":
 	case a.Words && len(a.Old) <= shortText && len(a.New) <= shortText:
@@ -333,9 +333,9 @@ func (t *textWriter) finding(f finding.Finding) {
 	}
 	t.segments(2, gradeColors[f.Grade], gradeMark(f.Grade), parts)
 	const indent = 13
-	t.wrap(indent, "", f.Summary)
+	t.wrap(indent, f.Summary)
 	if f.Detail != "" {
-		t.wrap(indent, "", f.Detail)
+		t.wrap(indent, f.Detail)
 	}
 	if f.Hint != "" && f.Grade > finding.Note {
 		t.hang(indent, dim, "→ ", dim, f.Hint)

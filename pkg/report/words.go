@@ -40,23 +40,47 @@ const maxUnits = 50_000
 // diff compares two texts word by word; line by line where that is too much work,
 // and as a whole where that is, too.
 func (d *wordDiffer) diff(old, fresh string) []piece {
-	a, b := splitWords(old), splitWords(fresh)
-	head := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
-	}
-	same := a[:head]
-	a, b = a[head:], b[head:]
-	tail := 0
-	for tail < min(len(a), len(b)) && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	end := a[len(a)-tail:]
-	a, b = a[:len(a)-tail], b[:len(b)-tail]
-	pieces := appendPiece(nil, equal, strings.Join(same, ""))
-	pieces = append(pieces, d.middle(a, b)...)
-	return joinChanges(appendPiece(pieces, equal, strings.Join(end, "")))
+	head := commonHead(old, fresh)
+	tail := commonTail(old[head:], fresh[head:])
+	pieces := appendPiece(nil, equal, old[:head])
+	pieces = append(pieces, d.middle(splitWords(old[head:len(old)-tail]), splitWords(fresh[head:len(fresh)-tail]))...)
+	return joinChanges(appendPiece(pieces, equal, old[len(old)-tail:]))
 }
+
+// commonHead is the length of the words that both texts start with.
+func commonHead(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	if n == len(a) && n == len(b) {
+		return n
+	}
+	for n > 0 && !wordStart(a, n) {
+		n--
+	}
+	return n
+}
+
+// commonTail is the length of the words that both texts end with.
+func commonTail(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	for i := len(a) - n + 1; i < len(a); i++ {
+		if wordStart(a, i) {
+			return len(a) - i
+		}
+	}
+	return 0
+}
+
+// wordStart reports whether a word starts at s[i], after a space. It knows only
+// the spaces of ASCII; what it misses is compared word by word.
+func wordStart(s string, i int) bool { return i < len(s) && asciiSpace(s[i-1]) && !asciiSpace(s[i]) }
+
+func asciiSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
 
 // appendPiece leaves out what is empty.
 func appendPiece(pieces []piece, op op, text string) []piece {
