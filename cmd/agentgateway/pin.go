@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,19 @@ func (f listingFlags) listing() project.Listing {
 	return project.Listing{Timeout: f.Timeout, StartTimeout: f.StartTimeout, Jobs: f.Jobs}
 }
 
+// runFlags are those of every command that may list servers. They are one struct
+// because kong asks a command alone whether it is valid, and of two promoted
+// methods of one name Go takes neither.
+type runFlags struct {
+	sourcesFlags
+	listingFlags
+	outputFlags
+}
+
+func (f runFlags) Validate() error {
+	return errors.Join(f.listingFlags.Validate(), f.outputFlags.Validate())
+}
+
 // open finds the project that the run is about.
 func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
 	dir, err := g.root()
@@ -50,9 +64,7 @@ func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
 }
 
 type lockCmd struct {
-	sourcesFlags
-	listingFlags
-	outputFlags
+	runFlags
 
 	Servers      []string `arg:"" optional:"" name:"server" help:"Lock just these servers."`
 	DryRun       bool     `help:"Show what would change and write nothing."`
@@ -92,10 +104,8 @@ func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
 }
 
 type diffCmd struct {
-	sourcesFlags
-	listingFlags
+	runFlags
 	compareFlags
-	outputFlags
 
 	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
 	From  string   `placeholder:"REF" help:"Compare the lockfile of this commit, without any network."`
@@ -129,10 +139,8 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 }
 
 type ciCmd struct {
-	sourcesFlags
-	listingFlags
+	runFlags
 	compareFlags
-	outputFlags
 
 	Offline bool `help:"Make only the checks that need neither network nor a process."`
 }
@@ -158,9 +166,7 @@ func (c *ciCmd) Run(a *app, g *globals) error {
 }
 
 type initCmd struct {
-	sourcesFlags
-	listingFlags
-	outputFlags
+	runFlags
 
 	NoWorkflow bool `help:"Do not write a workflow file for the gate."`
 }
