@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/finding"
@@ -71,6 +72,9 @@ type Options struct {
 	Configs     []string          // read just these
 	UserConfigs bool              // also the user-level ones
 	Direct      map[string]string // further servers by URL
+
+	// TrustRoot is the digest of the trust version that is pinned; empty for none.
+	TrustRoot string
 }
 
 // Listing says how servers are listed.
@@ -87,6 +91,7 @@ type Project struct {
 	Path string // of the lockfile, relative to Root, with slashes
 
 	options  Options
+	root     *canonical.Digest // the pinned trust root; nil for none
 	original bool          // the lockfile is one of the original format, by its name
 	repo     *gitrepo.Repo // nil outside git
 	dir      *lockfile.Dir
@@ -102,6 +107,9 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{Env: env, Path: lockfile.DefaultName, options: opts}
+	if p.root, err = parseRoot(opts.TrustRoot); err != nil {
+		return nil, err
+	}
 	if opts.Lockfile != "" {
 		p.Path = filepath.ToSlash(filepath.Clean(opts.Lockfile))
 	}
