@@ -49,7 +49,10 @@ func (f runFlags) Validate() error {
 }
 
 // open finds the project that the run is about.
-func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
+func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) { return a.openWith(g, s, "") }
+
+// openWith is open with a pinned trust root; the empty string is none.
+func (a *app) openWith(g *globals, s sourcesFlags, trustRoot string) (*project.Project, error) {
 	dir, err := g.root()
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
 		return nil, err
 	}
 	return project.Open(a.ctx, env, project.Options{
-		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server,
+		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server, TrustRoot: trustRoot,
 	})
 }
 

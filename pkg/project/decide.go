@@ -297,7 +297,7 @@ func decisionMessage(made []*trust.Decision) string {
 	first := made[0].Statement
 	for _, d := range made {
 		for _, it := range d.Statement.Items {
-			items = append(items, itemWords(it.Key))
+			items = append(items, ItemWords(it.Key))
 		}
 		trailers = append(trailers, d.Statement.ID().String())
 	}
@@ -334,8 +334,8 @@ func serversOf(made []*trust.Decision) []string {
 	return servers
 }
 
-// itemWords names an item as a command line does.
-func itemWords(k trust.Key) string {
+// ItemWords names an item as a command line does.
+func ItemWords(k trust.Key) string {
 	switch {
 	case k.Kind == surface.KindServer:
 		return k.Server
