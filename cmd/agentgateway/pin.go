@@ -107,6 +107,7 @@ func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
 }
 
 type diffCmd struct {
+	trustFlags
 	runFlags
 	compareFlags
 
@@ -119,7 +120,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 	if c.To != "" && c.From == "" {
 		return fmt.Errorf("--to goes with --from")
 	}
-	p, err := a.open(g, c.sourcesFlags)
+	p, err := a.openWith(g, c.sourcesFlags, c.root(a))
 	if err != nil {
 		return err
 	}
@@ -142,6 +143,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 }
 
 type ciCmd struct {
+	trustFlags
 	runFlags
 	compareFlags
 
@@ -149,7 +151,7 @@ type ciCmd struct {
 }
 
 func (c *ciCmd) Run(a *app, g *globals) error {
-	p, err := a.open(g, c.sourcesFlags)
+	p, err := a.openWith(g, c.sourcesFlags, c.root(a))
 	if err != nil {
 		return err
 	}
