@@ -194,21 +194,43 @@ var ErrNoLockfile = errors.New("there is no lockfile")
 func (p *Project) Load() (*lockfile.File, error) {
 	file, err := p.store.Read()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &hintError{fmt.Errorf("%w: %s", ErrNoLockfile, p.Path), fmt.Sprintf("run `%s init`", p.Env.Program)}
+		return nil, &hintError{
+			error: fmt.Errorf("%w: %s", ErrNoLockfile, p.Path), hint: fmt.Sprintf("run `%s init`", p.Env.Program), code: finding.LockfileMissing,
+		}
 	}
-	return file, err
+	return file, unreadable(err)
 }
 
-// hintError is an error that knows what to do next.
+// unreadable gives the error of reading a lockfile its code and its hint.
+func unreadable(err error) error {
+	var (
+		invalid *lockfile.Error
+		link    *lockfile.LinkError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		return &hintError{error: err, hint: invalid.Hint, code: finding.LockfileInvalid}
+	case errors.As(err, &link):
+		return &hintError{error: err, code: finding.LockfileSymlink}
+	}
+	return err
+}
+
+// hintError is an error that knows what to do next, and which code of a finding
+// names it.
 type hintError struct {
 	error
 	hint string
+	code finding.Code // empty where there is none
 }
 
 func (e *hintError) Unwrap() error { return e.error }
 
-// Hint returns the advice.
+// Hint returns the advice; empty where the message has it.
 func (e *hintError) Hint() string { return e.hint }
+
+// Code returns the code.
+func (e *hintError) Code() finding.Code { return e.code }
 
 // configured reads the configurations. Servers come by name; what could not be
 // decided is among the findings of the set.
@@ -218,11 +240,16 @@ func (p *Project) configured(ctx context.Context) (*config.Set, error) {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	return config.Load(ctx, config.Options{
+	set, err := config.Load(ctx, config.Options{
 		Root: p.Root, Repository: root.FS(), Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },
 		Home: p.Env.Home, ConfigHome: p.Env.ConfigHome, GOOS: p.Env.GOOS, Direct: p.options.Direct,
 	})
+	var invalid *config.FileError
+	if errors.As(err, &invalid) {
+		return nil, &hintError{error: err, code: finding.ConfigInvalid}
+	}
+	return set, err
 }
 
 // lister makes what lists servers.
