@@ -75,7 +75,7 @@ func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
 	}
 	server, name, ok := SplitItem(item, names)
 	if !ok {
-		return nil, &hintError{error: fmt.Errorf("%q is neither a server nor an item of one", item), hint: "the servers are: " + joinOrNone(names)}
+		return nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", item), "the servers are: " + joinOrNone(names)}
 	}
 	f := &Found{Server: file.Server(server), Kind: surface.KindServer, Name: name}
 	switch {
@@ -112,5 +112,5 @@ func (f *Found) pick(kind surface.Kind) error {
 	case 1:
 		return nil
 	}
-	return &hintError{error: fmt.Errorf("%s has several items %q: %v", f.Server.Name, f.Name, kinds), hint: "say which with --kind"}
+	return &hintError{fmt.Errorf("%s has several items %q: %v", f.Server.Name, f.Name, kinds), "say which with --kind"}
 }

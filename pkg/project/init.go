@@ -63,10 +63,10 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 			return nil, err
 		}
 	} else if p.exists(p.Path) {
-		return nil, &hintError{error: fmt.Errorf("%s is already there", p.Path), hint: fmt.Sprintf("run `%s lock` to bring it up to date", p.Env.Program)}
+		return nil, &hintError{fmt.Errorf("%s is already there", p.Path), fmt.Sprintf("run `%s lock` to bring it up to date", p.Env.Program)}
 	}
 	if !opts.NoWorkflow && p.exists(WorkflowPath) {
-		return nil, &hintError{error: fmt.Errorf("%s is already there", WorkflowPath), hint: "remove it, or pass --no-workflow"}
+		return nil, &hintError{fmt.Errorf("%s is already there", WorkflowPath), "remove it, or pass --no-workflow"}
 	}
 	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate})
 	if err != nil {

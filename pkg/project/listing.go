@@ -84,7 +84,7 @@ func (p *Project) subjects(set *config.Set, file *lockfile.File, only []string) 
 	if len(only) > 0 {
 		for _, name := range only {
 			if byName[name] == nil {
-				return nil, &hintError{error: fmt.Errorf("there is no server %q in the configurations or the lockfile", name), hint: "the servers are: " + joinOrNone(names)}
+				return nil, &hintError{fmt.Errorf("there is no server %q in the configurations or the lockfile", name), "the servers are: " + joinOrNone(names)}
 			}
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(only, name) })

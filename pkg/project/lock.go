@@ -112,9 +112,9 @@ func unwritten(err error) error {
 	)
 	switch {
 	case errors.As(err, &failed):
-		return &hintError{error: err, code: finding.LockfileUnwritable}
+		return &codedError{err, finding.LockfileUnwritable}
 	case errors.As(err, &held), errors.Is(err, lockfile.ErrChanged):
-		return &hintError{error: err, code: finding.LockfileBusy}
+		return &codedError{err, finding.LockfileBusy}
 	}
 	return unreadable(err)
 }
@@ -152,9 +152,9 @@ func (p *Project) loadOrNew() (file *lockfile.File, first bool, err error) {
 
 func errNoServers(read []string) error {
 	if len(read) > 0 {
-		return &hintError{error: fmt.Errorf("no MCP server is configured in %q", read), hint: "add one to the configuration, or pass --server NAME=URL", code: finding.ConfigMissing}
+		return &codedError{&hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}, finding.ConfigMissing}
 	}
-	return &hintError{error: errors.New("no MCP configuration was found here"), hint: "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL", code: finding.ConfigMissing}
+	return &codedError{&hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}, finding.ConfigMissing}
 }
 
 // apply puts the options into the subjects.

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/finding"
@@ -71,6 +72,9 @@ type Options struct {
 	Configs     []string          // read just these
 	UserConfigs bool              // also the user-level ones
 	Direct      map[string]string // further servers by URL
+
+	// TrustRoot is the digest of the trust version that is pinned; empty for none.
+	TrustRoot string
 }
 
 // Listing says how servers are listed.
@@ -87,6 +91,7 @@ type Project struct {
 	Path string // of the lockfile, relative to Root, with slashes
 
 	options  Options
+	root     *canonical.Digest // the pinned trust root; nil for none
 	original bool          // the lockfile is one of the original format, by its name
 	repo     *gitrepo.Repo // nil outside git
 	dir      *lockfile.Dir
@@ -102,6 +107,9 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{Env: env, Path: lockfile.DefaultName, options: opts}
+	if p.root, err = parseRoot(opts.TrustRoot); err != nil {
+		return nil, err
+	}
 	if opts.Lockfile != "" {
 		p.Path = filepath.ToSlash(filepath.Clean(opts.Lockfile))
 	}
@@ -194,9 +202,8 @@ var ErrNoLockfile = errors.New("there is no lockfile")
 func (p *Project) Load() (*lockfile.File, error) {
 	file, err := p.store.Read()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &hintError{
-			error: fmt.Errorf("%w: %s", ErrNoLockfile, p.Path), hint: fmt.Sprintf("run `%s init`", p.Env.Program), code: finding.LockfileMissing,
-		}
+		err := fmt.Errorf("%w: %s", ErrNoLockfile, p.Path)
+		return nil, &codedError{&hintError{err, fmt.Sprintf("run `%s init`", p.Env.Program)}, finding.LockfileMissing}
 	}
 	return file, unreadable(err)
 }
@@ -209,28 +216,34 @@ func unreadable(err error) error {
 	)
 	switch {
 	case errors.As(err, &invalid):
-		return &hintError{error: err, hint: invalid.Hint, code: finding.LockfileInvalid}
+		return &codedError{&hintError{err, invalid.Hint}, finding.LockfileInvalid}
 	case errors.As(err, &link):
-		return &hintError{error: err, code: finding.LockfileSymlink}
+		return &codedError{err, finding.LockfileSymlink}
 	}
 	return err
 }
 
-// hintError is an error that knows what to do next, and which code of a finding
-// names it.
+// hintError is an error that knows what to do next.
 type hintError struct {
 	error
 	hint string
-	code finding.Code // empty where there is none
 }
 
 func (e *hintError) Unwrap() error { return e.error }
 
-// Hint returns the advice; empty where the message has it.
+// Hint returns the advice.
 func (e *hintError) Hint() string { return e.hint }
 
+// codedError is an error that the code of a finding names.
+type codedError struct {
+	error
+	code finding.Code
+}
+
+func (e *codedError) Unwrap() error { return e.error }
+
 // Code returns the code.
-func (e *hintError) Code() finding.Code { return e.code }
+func (e *codedError) Code() finding.Code { return e.code }
 
 // configured reads the configurations. Servers come by name; what could not be
 // decided is among the findings of the set.
@@ -247,7 +260,7 @@ func (p *Project) configured(ctx context.Context) (*config.Set, error) {
 	})
 	var invalid *config.FileError
 	if errors.As(err, &invalid) {
-		return nil, &hintError{error: err, code: finding.ConfigInvalid}
+		return nil, &codedError{err, finding.ConfigInvalid}
 	}
 	return set, err
 }

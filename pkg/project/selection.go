@@ -33,7 +33,7 @@ func selectionOf(args []string, set *config.Set, file *lockfile.File) (selection
 		server, name, ok := SplitItem(arg, known)
 		if !ok {
 			slices.Sort(known)
-			return nil, &hintError{error: fmt.Errorf("%q is neither a server nor an item of one", arg), hint: "the servers are: " + joinOrNone(slices.Compact(known))}
+			return nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", arg), "the servers are: " + joinOrNone(slices.Compact(known))}
 		}
 		whole, seen := sel[server]
 		switch {
