@@ -173,7 +173,8 @@ func (c *ciCmd) Run(a *app, g *globals) error {
 type initCmd struct {
 	runFlags
 
-	NoWorkflow bool `help:"Do not write a workflow file for the gate."`
+	NoWorkflow   bool     `help:"Do not write a workflow file for the gate."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
 }
 
 func (c *initCmd) Run(a *app, g *globals) error {
@@ -182,7 +183,7 @@ func (c *initCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
-	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow})
+	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow, AllowPrivate: c.AllowPrivate})
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,13 @@ const (
 	ServerUnauthorized Code = "server-unauthorized"
 )
 
+// The codes of runs that end with an error in place of a report.
+const (
+	ConfigMissing      Code = "config-missing"
+	LockfileUnwritable Code = "lockfile-unwritable"
+	LockfileBusy       Code = "lockfile-busy"
+)
+
 // The codes of trust and decisions.
 const (
 	TrustMissing      Code = "trust-missing"
@@ -171,6 +178,9 @@ var codes = []Description{
 	{CoverageReduced, Critical, false, "An entry covers less, or is less exact, than on the base.", "Run `agentgateway lock` without `--exclude`."},
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
 	{HistoryShallow, Warning, true, "The clone lacks the commits that the check needs.", "Check out with `fetch-depth: 0`."},
+	{ConfigMissing, Critical, true, "No configuration names an MCP server.", "Write an .mcp.json, or name a configuration with `--config`."},
+	{LockfileUnwritable, Critical, true, "The lockfile or a readable copy could not be written; the lockfile is as it was.", "Mend the cause that the message names, then run again."},
+	{LockfileBusy, Critical, true, "Another run writes the lockfile, or has written it since this one began.", "Run again."},
 	{Unsigned, Note, false, "The repository has no trust list: what is locked counts as approved.", "Run `agentgateway trust init` to ask for signed approvals."},
 	{TrustMissing, Critical, false, "There are decisions, or there was a trust list, and the trust list is gone.", "Restore the folder .agentgateway/trust with git."},
 	{TrustUnpinned, Note, false, "The trust list is taken from the repository itself: no trust root is pinned.", "Pin it with `--trust-root` or AGENTGATEWAY_TRUST_ROOT; `agentgateway trust show` prints it."},

@@ -106,16 +106,23 @@ func (p *Project) gateLockfile(ctx context.Context, base *Base, rep *report.Repo
 	if err != nil {
 		return nil, err
 	}
-	rep.Findings = append(rep.Findings, lockfile.Check(file)...)
-	if !p.original {
-		rep.Findings = append(rep.Findings, lockfile.CheckCopies(file, p.store.ReadCopy)...)
-	}
+	rep.Findings = append(rep.Findings, p.checkFile(file)...)
 	rep.Findings = append(rep.Findings, p.secondLockfiles(ctx)...)
 	if base.Known() {
 		rep.Findings = append(rep.Findings, p.checkCommitted(ctx)...)
 		rep.Findings = append(rep.Findings, p.againstBase(ctx, base, file)...)
 	}
 	return file, nil
+}
+
+// checkFile recomputes every hash of a lockfile of the work tree, from itself and
+// from the readable copies.
+func (p *Project) checkFile(file *lockfile.File) []finding.Finding {
+	findings := lockfile.Check(file)
+	if !p.original {
+		findings = append(findings, lockfile.CheckCopies(file, p.store.ReadCopy)...)
+	}
+	return findings
 }
 
 // checkCommitted holds that the lockfile of the work tree is the committed one,

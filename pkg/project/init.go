@@ -16,7 +16,8 @@ import (
 // InitOptions say what an init does.
 type InitOptions struct {
 	Listing
-	NoWorkflow bool
+	NoWorkflow   bool
+	AllowPrivate []string // as in LockOptions
 }
 
 // WorkflowPath is where init writes the gate's workflow.
@@ -67,7 +68,7 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if !opts.NoWorkflow && p.exists(WorkflowPath) {
 		return nil, &hintError{fmt.Errorf("%s is already there", WorkflowPath), "remove it, or pass --no-workflow"}
 	}
-	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing})
+	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate})
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,9 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	rep := p.newReport("lock", "", finding.Critical)
 	rep.Findings = append(rep.Findings, set.Findings...)
 	next := p.apply(subjects, file, rep)
+	if !first {
+		rep.Findings = append(rep.Findings, p.mended(file, next)...)
+	}
 	if opts.Stamp || first {
 		next.stamp(p)
 	}
@@ -74,7 +77,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 		}
 		result, err := p.store.Write(ctx, change)
 		if err != nil {
-			return nil, err
+			return nil, unwritten(err)
 		}
 		rep.Subject = wrote(p.Path, result)
 		if err := p.remember(next.sources); err != nil {
@@ -105,6 +108,33 @@ func (p *Project) change(old *lockfile.File, first bool, next *pending) (lockfil
 		change.Old = old
 	}
 	return change, nil
+}
+
+// mended tells what in the entries that are made anew did not fit before.
+func (p *Project) mended(file *lockfile.File, next *pending) []finding.Finding {
+	var findings []finding.Finding
+	for _, f := range p.checkFile(file) {
+		if _, ok := next.surfaces[f.Place.Server]; ok {
+			f.Hint = "This run writes it anew from what the server shows."
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// unwritten gives the error of a write its code; the message says what to do.
+func unwritten(err error) error {
+	var (
+		failed *lockfile.WriteError
+		held   *lockfile.LockedError
+	)
+	switch {
+	case errors.As(err, &failed):
+		return &codedError{err, finding.LockfileUnwritable}
+	case errors.As(err, &held), errors.Is(err, lockfile.ErrChanged):
+		return &codedError{err, finding.LockfileBusy}
+	}
+	return unreadable(err)
 }
 
 // wrote says what a write did.
@@ -140,9 +170,9 @@ func (p *Project) loadOrNew() (file *lockfile.File, first bool, err error) {
 
 func errNoServers(read []string) error {
 	if len(read) > 0 {
-		return &hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}
+		return &codedError{&hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}, finding.ConfigMissing}
 	}
-	return &hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}
+	return &codedError{&hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}, finding.ConfigMissing}
 }
 
 // apply puts the options into the subjects.
