@@ -76,6 +76,37 @@ const (
 	ServerUnauthorized Code = "server-unauthorized"
 )
 
+// The codes of trust and decisions.
+const (
+	TrustMissing      Code = "trust-missing"
+	TrustUnpinned     Code = "trust-unpinned"
+	TrustRootMismatch Code = "trust-root-mismatch"
+	TrustInvalid      Code = "trust-invalid"
+	TrustWaiting      Code = "trust-waiting"
+	TrustLost         Code = "trust-lost"
+	TrustForked       Code = "trust-forked"
+	DecisionInvalid   Code = "decision-invalid"
+	DecisionLost      Code = "decision-lost"
+	DecisionForked    Code = "decision-forked"
+	DecisionForeign   Code = "decision-foreign"
+	StatementForeign  Code = "statement-foreign"
+	ItemConflict      Code = "item-conflict"
+	ItemDropped       Code = "item-dropped"
+	ApprovalMissing   Code = "approval-missing"
+	ApprovalOutdated  Code = "approval-outdated"
+	ItemRejected      Code = "item-rejected"
+	ThresholdUnmet    Code = "threshold-unmet"
+	SelfApproval      Code = "self-approval"
+	SignerUnknown     Code = "signer-unknown"
+	DecisionFuture    Code = "decision-future"
+	DecisionExpired   Code = "decision-expired"
+	DecisionOutdated  Code = "decision-outdated"
+	DecisionOvertaken Code = "decision-overtaken"
+	SerialLowered     Code = "serial-lowered"
+	ProposerMissing   Code = "proposer-missing"
+	GradeUnderstated  Code = "grade-understated"
+)
+
 // codes is filled in the order of docs/codes.md.
 var codes = []Description{
 	{ToolAdded, Warning, false, "A tool is served that the lockfile does not hold.", "Read it, then run `agentgateway lock`."},
@@ -134,6 +165,33 @@ var codes = []Description{
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
 	{HistoryShallow, Warning, true, "The clone lacks the commits that the check needs.", "Check out with `fetch-depth: 0`."},
 	{Unsigned, Note, false, "The repository has no trust list: what is locked counts as approved.", "Run `agentgateway trust init` to ask for signed approvals."},
+	{TrustMissing, Critical, false, "There are decisions, or there was a trust list, and the trust list is gone.", "Restore the folder .agentgateway/trust with git."},
+	{TrustUnpinned, Note, false, "The trust list is taken from the repository itself: no trust root is pinned.", "Pin it with `--trust-root` or AGENTGATEWAY_TRUST_ROOT; `agentgateway trust show` prints it."},
+	{TrustRootMismatch, Critical, false, "The trust list does not hold the version that the trust root names.", "Compare the trust root with the one your team pins; do not trust this list."},
+	{TrustInvalid, Critical, false, "The trust versions are not a chain that verifies.", "Restore the folder .agentgateway/trust with git."},
+	{TrustWaiting, Note, false, "A trust version waits for signatures; the one before it is in force.", "Sign it with `agentgateway trust sign`."},
+	{TrustLost, Critical, false, "A trust version that the base or the lockfile has is not in the chain.", "Restore the folder .agentgateway/trust with git, or merge the base."},
+	{TrustForked, Critical, false, "A trust version is another one than the base's of the same number.", "Keep the base's, and make the change again on top of it."},
+	{DecisionInvalid, Critical, false, "A file of the decisions folder is not a decision, or a signature in it does not verify.", "Restore or remove the file with git."},
+	{DecisionLost, Critical, false, "A decision that was there, or that the chain of an item needs, is missing.", "Restore the file with git."},
+	{DecisionForked, Critical, false, "The decisions about an item do not form one chain, so nothing is in force for it.", "Decide about the item again: a new decision names all ends."},
+	{DecisionForeign, Critical, false, "The decision that the lockfile names for an item says nothing about it.", "Restore the lockfile's entry with git."},
+	{StatementForeign, Critical, false, "A decision was made for another repository, another lockfile or another trust list.", "Decide again here: decisions cannot be moved."},
+	{ItemConflict, Critical, false, "The serials of the decisions about an item do not rise by one.", "Remove the decision that was not made by this tool."},
+	{ItemDropped, Critical, false, "An item that was decided is missing from the lockfile.", "Restore its entry with git: an item that is gone stays in the lockfile, marked absent."},
+	{ApprovalMissing, Critical, false, "Nothing is in force for an item.", "Run `agentgateway review`, then `agentgateway approve`."},
+	{ApprovalOutdated, Critical, false, "Another text than the locked one is in force for an item.", "Run `agentgateway review`, then `agentgateway approve`."},
+	{ItemRejected, Critical, false, "The locked text of an item was rejected.", "Lock another text, or approve this one after all."},
+	{ThresholdUnmet, Critical, false, "A decision lacks signatures.", "Have another approver run the same `agentgateway approve --review`."},
+	{SelfApproval, Critical, false, "A person who proposed a text approved it.", "Have another approver run the same `agentgateway approve --review`."},
+	{SignerUnknown, Note, false, "A decision is signed by a key that the trust list does not have.", "Where the signer was removed without standing, decide again."},
+	{DecisionFuture, Critical, false, "A decision is dated more than ten minutes ahead.", "Set the clock of who made it right, and decide again."},
+	{DecisionExpired, Warning, false, "What is in force is older than the rule maxAge allows.", "Review the item and approve it again."},
+	{DecisionOutdated, Critical, false, "A new decision does not name the base's newest trust version.", "Merge the base, then decide again."},
+	{DecisionOvertaken, Critical, false, "A signature was added to a decision that a later one had overtaken.", "Remove the signature, and decide again."},
+	{SerialLowered, Critical, false, "An item's newest decision is an older one than on the base.", "Merge the base, and restore the item's decision in the lockfile."},
+	{ProposerMissing, Critical, false, "A decision does not name a person who brought the text in.", "Decide again: the tool finds the proposers."},
+	{GradeUnderstated, Critical, false, "A decision records a lower grade than the change has.", "Decide again: the tool grades the change."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.

@@ -72,3 +72,39 @@ func asFormatError(subject string, src []byte, err error) error {
 	fe.Subject = subject
 	return fe
 }
+
+// The rules of a chain of trust versions; a version in it can also break those of
+// its format.
+const (
+	RuleNoList     Rule = "missing-list"  // a trust root is given, and there is no trust version
+	RuleRoot       Rule = "root"          // the chain in force does not hold the trust root
+	RuleLength     Rule = "length"        // more versions than the limit
+	RuleNumber     Rule = "number"        // the number in a file is not that of its name
+	RuleSkipped    Rule = "skipped"       // a number is missing
+	RuleForked     Rule = "forked"        // a number stands twice, or a version follows another than the one before it
+	RuleRepository Rule = "repository"    // a version of another repository
+	RuleUnlisted   Rule = "unlisted"      // signed by a key that is no admin's
+	RuleUnsigned   Rule = "unsigned"      // version 1 lacks signatures
+	RuleAfter      Rule = "after-waiting" // a version stands after one that waits for signatures
+)
+
+// A ChainError says why trust versions are not a chain.
+type ChainError struct {
+	Rule    Rule
+	Version int    // the number of the version; 0 where it is about the whole chain
+	Detail  string // one sentence; input in it is quoted
+	Hint    string // what to do next
+	Err     error  // the [*FormatError] behind it, or nil
+}
+
+// Error implements error; it does not hold the hint.
+func (e *ChainError) Error() string {
+	where := "trust list"
+	if e.Version > 0 {
+		where = fmt.Sprintf("trust version %d", e.Version)
+	}
+	return fmt.Sprintf("%s: %s [%s]", where, e.Detail, e.Rule)
+}
+
+// Unwrap returns Err.
+func (e *ChainError) Unwrap() error { return e.Err }

@@ -3,6 +3,7 @@ package trust
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,8 +32,9 @@ func (SSH) Verify(message, blob []byte, ns sshsig.Namespace) (string, error) {
 	return sshsig.FormatPublicKey(s.PublicKey), nil
 }
 
-// A SigningKey makes signatures that a [Verifier] accepts.
+// A SigningKey makes signatures, and is the [Verifier] of its kind of signatures.
 type SigningKey interface {
+	Verifier
 	// Key is the public key as "type base64".
 	Key() string
 	// Sign returns the blob of a signature over message for the namespace. It may
@@ -41,9 +43,12 @@ type SigningKey interface {
 }
 
 // SSHKey is the [SigningKey] that signs with an SSH key.
-func SSHKey(signer sshsig.Signer) SigningKey { return sshKey{signer} }
+func SSHKey(signer sshsig.Signer) SigningKey { return sshKey{SSH{}, signer} }
 
-type sshKey struct{ signer sshsig.Signer }
+type sshKey struct {
+	SSH
+	signer sshsig.Signer
+}
 
 func (k sshKey) Key() string { return sshsig.FormatPublicKey(k.signer.PublicKey()) }
 
@@ -75,13 +80,49 @@ func verifyAll(v Verifier, message []byte, signatures [][]byte, ns sshsig.Namesp
 	return keys, nil
 }
 
-// addSignature returns the signatures with one more, sorted.
-func addSignature(signatures [][]byte, blob []byte) [][]byte {
-	i, there := slices.BinarySearchFunc(signatures, blob, bytes.Compare)
-	if there {
-		return signatures
+// ErrSigned says that a key has signed the record already.
+var ErrSigned = errors.New("this key has signed it already")
+
+// addSignature returns the signatures with that of key, sorted.
+func addSignature(ctx context.Context, key SigningKey, ns sshsig.Namespace, message []byte, signatures [][]byte) ([][]byte, error) {
+	if len(signatures) > 0 {
+		keys, err := verifyAll(key, message, signatures, ns)
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.Contains(keys, key.Key()):
+			return nil, ErrSigned
+		case len(keys) == MaxSignatures:
+			return nil, fmt.Errorf("there are %d signatures already, which is the limit", MaxSignatures)
+		}
 	}
-	return slices.Insert(slices.Clone(signatures), i, blob)
+	blob, err := key.Sign(ctx, ns, message)
+	if err != nil {
+		return nil, err
+	}
+	signatures = append(slices.Clone(signatures), blob)
+	slices.SortFunc(signatures, bytes.Compare)
+	return signatures, nil
+}
+
+// mergeSignatures returns the signatures of both, one of each key.
+func mergeSignatures(v Verifier, message []byte, ns sshsig.Namespace, a, b [][]byte) ([][]byte, error) {
+	merged := [][]byte{}
+	seen := map[string]bool{}
+	for _, list := range [][][]byte{a, b} {
+		keys, err := verifyAll(v, message, list, ns)
+		if err != nil {
+			return nil, err
+		}
+		for i, key := range keys {
+			if !seen[key] {
+				merged = append(merged, list[i])
+			}
+			seen[key] = true
+		}
+	}
+	slices.SortFunc(merged, bytes.Compare)
+	return merged, nil
 }
 
 // fingerprint names a key for people.

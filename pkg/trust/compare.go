@@ -1,0 +1,225 @@
+package trust
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+)
+
+// A Side is one of the two trees that [CompareBase] compares.
+type Side struct {
+	Chain  *Chain // nil where there is no trust list
+	Ledger *Ledger
+	// State is the state of the lockfile in the tree; of a change it is judged by
+	// the chain of the base. nil where there is no lockfile.
+	State *State
+}
+
+// A Recount finds anew what decisions record of the texts that are locked.
+type Recount struct {
+	// Proposers returns the persons who brought the locked digest of an item in.
+	Proposers func(Key) []string
+	// Grade returns the grade of the locked text against what is in force on the
+	// base; ok is false where a text is not at hand.
+	Grade func(Key) (grade finding.Grade, ok bool)
+}
+
+// CompareBase tells where a change goes back behind its base: trust versions and
+// decisions that are lost, items whose newest decision is an older one, and
+// decisions that are new and not made under the base's newest trust version, or
+// record less than is found anew. What is wrong with the change by itself is
+// told by [Evaluate].
+func CompareBase(base, head Side, again Recount) []finding.Finding {
+	c := comparison{base: base, head: head, again: again}
+	if head.State != nil {
+		c.folder = head.State.input.Folder
+	}
+	c.versions()
+	c.decisions()
+	if base.State != nil && head.State != nil {
+		c.items()
+	}
+	finding.Sort(c.findings)
+	return c.findings
+}
+
+type comparison struct {
+	base, head Side
+	again      Recount
+	folder     string
+	findings   []finding.Finding
+}
+
+func (c *comparison) report(code finding.Code, place finding.Place, format string, args ...any) *finding.Finding {
+	c.findings = append(c.findings, finding.New(code, place, fmt.Sprintf(format, args...)))
+	return &c.findings[len(c.findings)-1]
+}
+
+func (c *comparison) decisionPlace(id canonical.Digest) finding.Place {
+	return finding.Place{File: path.Join(c.folder, DecisionPath(id))}
+}
+
+// versions compares the two chains.
+func (c *comparison) versions() {
+	place := func(n int) finding.Place { return finding.Place{File: path.Join(c.folder, VersionPath(n))} }
+	switch base, head := c.base.Chain, c.head.Chain; {
+	case base == nil && head == nil:
+	case base == nil && !head.Pinned():
+		f := c.report(finding.TrustUnpinned, place(1), "the change brings a trust list, and no trust root says that it is the right one")
+		f.Grade, f.Hint = finding.Critical, "Pin it with `--trust-root` or AGENTGATEWAY_TRUST_ROOT once its digest was compared with who made it."
+	case base == nil:
+	case head == nil:
+		c.report(finding.TrustMissing, place(1), "the base has a trust list of %d versions, and this tree has none", base.Len())
+	default:
+		for n := 1; n <= base.Len(); n++ {
+			_, want := base.Version(n)
+			_, have := head.Version(n)
+			if have == want {
+				continue
+			}
+			if have.IsZero() {
+				c.report(finding.TrustLost, place(n), "trust version %d of the base is not in force here", n)
+				return
+			}
+			c.report(finding.TrustForked, place(n), "trust version %d is %s, and %s on the base", n, have.Short(), want.Short())
+			return
+		}
+	}
+}
+
+// decisions compares the two ledgers.
+func (c *comparison) decisions() {
+	if c.base.Ledger != nil {
+		for _, id := range c.base.Ledger.IDs() {
+			c.kept(id)
+		}
+	}
+	if c.head.Ledger == nil {
+		return
+	}
+	for _, id := range c.head.Ledger.IDs() {
+		if c.base.Ledger == nil || c.base.Ledger.entries[id] == nil {
+			c.added(c.head.Ledger.entries[id])
+		}
+	}
+}
+
+// kept holds that a decision of the base is there, with all its signatures, and
+// with no further one after it was overtaken.
+func (c *comparison) kept(id canonical.Digest) {
+	before := c.base.Ledger.entries[id]
+	var now *entry
+	if c.head.Ledger != nil {
+		now = c.head.Ledger.entries[id]
+	}
+	if now == nil {
+		c.report(finding.DecisionLost, c.decisionPlace(id), "decision %s of the base is missing or not valid", id.Short())
+		return
+	}
+	for _, key := range before.keys {
+		if !slices.Contains(now.keys, key) {
+			c.report(finding.DecisionLost, c.decisionPlace(id), "decision %s lacks the signature by %s that it has on the base", id.Short(), fingerprint(key))
+			return
+		}
+	}
+	if len(now.keys) > len(before.keys) && c.base.State != nil {
+		c.overtaken(before)
+	}
+}
+
+// overtaken reports a signature that was added to a decision which, on the base,
+// did not count for an item and had been overtaken.
+func (c *comparison) overtaken(e *entry) {
+	for i := range e.decision.Statement.Items {
+		key := e.decision.Statement.Items[i].Key
+		it := c.base.State.Item(key)
+		if it == nil {
+			continue
+		}
+		if n := it.history.node(e.id); n != nil && !n.counts && n.overtaken {
+			c.report(finding.DecisionOvertaken, c.decisionPlace(e.id), "decision %s was signed after a later one had overtaken it", e.id.Short())
+			return
+		}
+	}
+}
+
+// added judges a decision that the base lacks.
+func (c *comparison) added(e *entry) {
+	st := &e.decision.Statement
+	chain := c.base.Chain
+	if chain == nil {
+		chain = c.head.Chain
+	}
+	if chain == nil || c.head.State == nil || st.Lockfile != c.head.State.input.Path {
+		return
+	}
+	if st.Trust != chain.Digest() {
+		c.report(finding.DecisionOutdated, c.decisionPlace(e.id), "decision %s names the trust version %s, and the newest of the base is %s", e.id.Short(), st.Trust.Short(), chain.Digest().Short())
+	}
+	if actions[st.Action].gives {
+		c.recount(e)
+	}
+}
+
+// recount finds anew what a new decision records of the texts that are locked.
+func (c *comparison) recount(e *entry) {
+	for i := range e.decision.Statement.Items {
+		item := &e.decision.Statement.Items[i]
+		it := c.head.State.Item(item.Key)
+		if it == nil || it.Digest != item.Digest || item.Digest.IsZero() {
+			continue
+		}
+		place := c.head.State.place(it)
+		if c.again.Proposers != nil {
+			for _, person := range c.again.Proposers(item.Key) {
+				if _, ok := slices.BinarySearch(item.Proposers, person); !ok {
+					c.report(finding.ProposerMissing, place, "decision %s does not name %s, who brought this text in", e.id.Short(), quote(person))
+				}
+			}
+		}
+		if c.again.Grade == nil || !e.decision.Statement.Action.puts() {
+			continue
+		}
+		if grade, ok := c.again.Grade(item.Key); ok && grade > item.Grade {
+			c.report(finding.GradeUnderstated, place, "decision %s records the grade %s, and the change is %s", e.id.Short(), item.Grade, grade)
+		}
+	}
+}
+
+// items holds that the newest decision of every item is the base's or one after
+// it.
+func (c *comparison) items() {
+	for _, before := range c.base.State.Items {
+		if before.Decision.IsZero() {
+			continue
+		}
+		now := c.head.State.Item(before.Key)
+		switch {
+		case now == nil:
+			place := before.Place()
+			place.File = c.head.State.lockfilePath()
+			c.report(finding.ItemDropped, place, "it is decided on the base, and the lockfile does not hold it")
+		case now.history.code != finding.DecisionLost && now.serial() < before.serial():
+			c.report(finding.SerialLowered, c.head.State.place(now), "its newest decision is %s with the serial %d, and on the base %s with %d",
+				shortOrNone(now.Decision), now.serial(), before.Decision.Short(), before.serial())
+		}
+	}
+}
+
+// serial is that of the newest decision, as the lockfile names it; 0 for none.
+func (it *ItemState) serial() int64 {
+	if n := it.history.node(it.Decision); n != nil {
+		return n.item.Serial
+	}
+	return 0
+}
+
+func shortOrNone(d canonical.Digest) string {
+	if d.IsZero() {
+		return "none"
+	}
+	return d.Short()
+}

@@ -1,0 +1,263 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+)
+
+// history is the chain of decisions about one item, as far as it can be followed.
+type history struct {
+	key   Key
+	nodes []node // by serial
+	ends  []ref  // decisions that no other names as previous
+	// code is empty where the chain is whole; else nothing is in force, and detail
+	// says why.
+	code   finding.Code
+	detail string
+	final  effect
+}
+
+// node is one decision of a history.
+type node struct {
+	ref
+	counts bool
+	// overtaken says that a decision that counts came after it.
+	overtaken bool
+	after     effect
+}
+
+// effect is what decisions have done to an item.
+type effect struct {
+	approved *ref  // what is in force
+	rejected []ref // whose digests are barred, newest last
+	lifted   []ref // approvals that ended a bar of their digest
+	disabled *ref
+	enabled  *ref // what ended the last disable
+	paused   *ref
+	resumed  *ref // what ended the last pause
+}
+
+// follow walks the chain from the decision that the lockfile names. found holds
+// all decisions of the ledger about the item.
+func (j *judge) follow(l *Ledger, key Key, head canonical.Digest, found []ref) history {
+	h := history{key: key}
+	if head.IsZero() && len(found) == 0 {
+		return h
+	}
+	h.ends = ends(found)
+	if h.code, h.detail = j.walk(l, &h, head); h.code == "" && len(h.nodes) < len(found) {
+		h.code = finding.DecisionForked
+		h.detail = fmt.Sprintf("%d of %d decisions about it are not reached from the one the lockfile names", len(found)-len(h.nodes), len(found))
+	}
+	if h.code == "" {
+		h.fold(j)
+		h.final = h.nodes[len(h.nodes)-1].after
+	}
+	return h
+}
+
+// outlook is what a new decision starts from: the final effect, and for a fork,
+// which it heals by naming all ends, what all of them bar. ok is false for a
+// history that no decision can heal.
+func (j *judge) outlook(h *history, found []ref) (e effect, ok bool) {
+	if h.code != finding.DecisionForked {
+		return h.final, h.code == ""
+	}
+	all := history{nodes: make([]node, len(found))}
+	serials := make(map[canonical.Digest]int64, len(found))
+	for i, r := range found {
+		all.nodes[i].ref = r
+		serials[r.entry.id] = r.item.Serial
+	}
+	if all.order(serials) != nil {
+		return effect{}, false
+	}
+	all.fold(j)
+	for i, r := range h.ends {
+		if after := all.node(r.entry.id).after; i == 0 {
+			e = after
+		} else {
+			e = e.merge(&after)
+		}
+	}
+	e.approved = nil
+	return e, true
+}
+
+// ends returns the decisions that no other of the list names as previous.
+func ends(found []ref) []ref {
+	if len(found) == 1 {
+		return found
+	}
+	named := make(map[canonical.Digest]bool, len(found))
+	for _, r := range found {
+		for _, id := range r.item.Previous {
+			named[id] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(r ref) bool { return named[r.entry.id] })
+}
+
+// walk collects every decision reached from head, each once.
+func (j *judge) walk(l *Ledger, h *history, head canonical.Digest) (finding.Code, string) {
+	if head.IsZero() {
+		return finding.DecisionForked, "there are decisions about it, and the lockfile names none"
+	}
+	serials := map[canonical.Digest]int64{}
+	for open := []canonical.Digest{head}; len(open) > 0; {
+		id := open[len(open)-1]
+		open = open[:len(open)-1]
+		if _, seen := serials[id]; seen {
+			continue
+		}
+		r, code, detail := j.link(l, h.key, id)
+		if code != "" {
+			return code, detail
+		}
+		serials[id] = r.item.Serial
+		h.nodes = append(h.nodes, node{ref: r})
+		open = append(open, r.item.Previous...)
+	}
+	if err := h.order(serials); err != nil {
+		return finding.ItemConflict, err.Error()
+	}
+	return "", ""
+}
+
+// order sorts the nodes by serial, and holds that serials rise by one from what
+// each names as previous.
+func (h *history) order(serials map[canonical.Digest]int64) error {
+	slices.SortFunc(h.nodes, func(a, b node) int {
+		return cmp.Or(cmp.Compare(a.item.Serial, b.item.Serial), compareDigests(a.entry.id, b.entry.id))
+	})
+	for _, n := range h.nodes {
+		var last int64
+		for _, id := range n.item.Previous {
+			serial, ok := serials[id]
+			if !ok {
+				return fmt.Errorf("decision %s is missing", id.Short())
+			}
+			last = max(last, serial)
+		}
+		if n.item.Serial != last+1 {
+			return fmt.Errorf("decision %s has the serial %d, and follows one with %d", n.entry.id.Short(), n.item.Serial, last)
+		}
+	}
+	return nil
+}
+
+// link returns what the decision of that id says of an item.
+func (j *judge) link(l *Ledger, key Key, id canonical.Digest) (ref, finding.Code, string) {
+	e := l.entries[id]
+	if e == nil {
+		return ref{}, finding.DecisionLost, fmt.Sprintf("decision %s is missing or not valid", id.Short())
+	}
+	if code, detail := j.foreign(&e.decision.Statement); code != "" {
+		return ref{}, code, fmt.Sprintf("decision %s: %s", id.Short(), detail)
+	}
+	r, ok := e.of(key)
+	if !ok {
+		return ref{}, finding.DecisionForeign, fmt.Sprintf("decision %s says nothing about it", id.Short())
+	}
+	return r, "", ""
+}
+
+// fold lets the decisions take effect one after the other. One that names several
+// as previous starts from what all of them bar and from nothing approved.
+func (h *history) fold(j *judge) {
+	at := make(map[canonical.Digest]int, len(h.nodes))
+	for i := range h.nodes {
+		n := &h.nodes[i]
+		at[n.entry.id] = i
+		for p, id := range n.item.Previous {
+			if before := &h.nodes[at[id]].after; p == 0 {
+				n.after = *before
+			} else {
+				n.after = n.after.merge(before)
+			}
+		}
+		if len(n.item.Previous) > 1 {
+			n.after.approved = nil
+		}
+		if n.counts = j.counts(n.ref); n.counts {
+			n.after.apply(&n.ref)
+		}
+	}
+	for i := len(h.nodes) - 1; i >= 0; i-- {
+		if n := &h.nodes[i]; n.counts || n.overtaken {
+			for _, id := range n.item.Previous {
+				h.nodes[at[id]].overtaken = true
+			}
+		}
+	}
+}
+
+// merge joins the effects of two ends of a fork: what either bars is barred.
+func (e effect) merge(o *effect) effect {
+	e.rejected = slices.Concat(e.rejected, o.rejected)
+	e.lifted = slices.Concat(e.lifted, o.lifted)
+	e.disabled, e.enabled = bar(e.disabled, e.enabled, o.disabled, o.enabled)
+	e.paused, e.resumed = bar(e.paused, e.resumed, o.paused, o.resumed)
+	return e
+}
+
+func bar(barred, lifted, otherBarred, otherLifted *ref) (*ref, *ref) {
+	if barred == nil {
+		barred = otherBarred
+	}
+	if lifted == nil {
+		lifted = otherLifted
+	}
+	return barred, lifted
+}
+
+// apply lets a decision that counts take effect.
+func (e *effect) apply(r *ref) {
+	digest := r.item.Digest
+	switch r.action() {
+	case Approve, Rollback:
+		if e.disabled == nil {
+			e.approved = r
+			if e.bars(digest) != nil {
+				e.rejected = slices.DeleteFunc(slices.Clone(e.rejected), func(o ref) bool { return o.item.Digest == digest })
+				e.lifted = append(slices.Clip(e.lifted), *r)
+			}
+		}
+	case Reject:
+		if e.approved != nil && e.approved.item.Digest == digest {
+			e.approved = nil
+		}
+		e.rejected = append(slices.Clip(e.rejected), *r)
+	case Disable:
+		e.approved, e.disabled, e.enabled = nil, r, nil
+	case Enable:
+		e.disabled, e.enabled = nil, r
+	case Pause:
+		e.paused, e.resumed = r, nil
+	case Resume:
+		e.paused, e.resumed = nil, r
+	}
+}
+
+// bars returns the newest decision that bars a digest.
+func (e *effect) bars(digest canonical.Digest) *ref {
+	for i := len(e.rejected) - 1; i >= 0; i-- {
+		if e.rejected[i].item.Digest == digest {
+			return &e.rejected[i]
+		}
+	}
+	return nil
+}
+
+// node returns what the history holds of the decision of that id, or nil.
+func (h *history) node(id canonical.Digest) *node {
+	i := slices.IndexFunc(h.nodes, func(n node) bool { return n.entry.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &h.nodes[i]
+}

@@ -1,0 +1,251 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/surface"
+)
+
+// future is how far ahead of the clock a decision may be dated.
+const future = 10 * time.Minute
+
+// A judge tells which decisions count under the newest version of a chain.
+type judge struct {
+	chain     *Chain
+	lockfile  string
+	now       time.Time
+	targets   map[string]string      // of servers that have an entry
+	proposers func(Key) []string     // of the locked digest; nil for those recorded
+	locked    func(Key) lockedDigest // what the lockfile holds
+	stands    map[canonical.Digest]bool
+	selfOK    bool // proposers may approve
+	verdicts  map[*entry]*verdict
+}
+
+// lockedDigest is what a lockfile holds of an item.
+type lockedDigest struct{ digest, gateway canonical.Digest }
+
+func newJudge(chain *Chain, lockfile string, now time.Time) *judge {
+	current := &chain.Current().Signed
+	j := &judge{chain: chain, lockfile: lockfile, now: now, selfOK: current.selfApproval(), verdicts: map[*entry]*verdict{},
+		stands: make(map[canonical.Digest]bool, len(current.Stands))}
+	for _, id := range current.Stands {
+		j.stands[id] = true
+	}
+	return j
+}
+
+// selfApproval reports whether proposers may approve: by the rule, or because
+// nobody else is listed.
+func (s *Signed) selfApproval() bool {
+	for i := range s.Signers {
+		if s.Signers[i].Person != s.Signers[0].Person {
+			return s.Rules.AllowSelfApproval
+		}
+	}
+	return true
+}
+
+// A verdict is what holds for a decision as a whole.
+type verdict struct {
+	// code is empty for a decision whose signatures may count; detail is one
+	// sentence.
+	code    finding.Code
+	detail  string
+	selfOK  bool
+	signers []*Signer // of each key of the entry; nil for one that is nobody's
+}
+
+// verdict judges a decision once.
+func (j *judge) verdict(e *entry) *verdict {
+	v := j.verdicts[e]
+	if v == nil {
+		v = j.judgeEntry(e)
+		j.verdicts[e] = v
+	}
+	return v
+}
+
+func (j *judge) judgeEntry(e *entry) *verdict {
+	s := &e.decision.Statement
+	v := &verdict{selfOK: j.selfOK, signers: make([]*Signer, len(e.keys))}
+	if v.code, v.detail = j.foreign(s); v.code != "" {
+		return v
+	}
+	made := j.chain.index(s.Trust)
+	if made < 0 {
+		v.code, v.detail = finding.StatementForeign, fmt.Sprintf("it names the trust version %s, which is not in force here", s.Trust.Short())
+		return v
+	}
+	signedBy := func(key string) bool {
+		signer := j.chain.links[made].signers[key]
+		return signer != nil && signer.Principal == s.By
+	}
+	switch at := time.Unix(s.At, 0); {
+	case !slices.ContainsFunc(e.keys, signedBy):
+		v.code, v.detail = finding.DecisionInvalid, fmt.Sprintf("it says that it is by %s, who has not signed it", quote(s.By))
+		return v
+	case at.After(j.now.Add(future)):
+		v.code, v.detail = finding.DecisionFuture, fmt.Sprintf("it is dated %s, more than ten minutes ahead", at.UTC().Format(time.RFC3339))
+		return v
+	}
+	if j.stands[e.id] && !v.selfOK {
+		v.selfOK = j.chain.links[made].version.Signed.selfApproval()
+	}
+	for i, key := range e.keys {
+		v.signers[i] = j.signer(e.id, key)
+	}
+	return v
+}
+
+// foreign tells whether a statement is of another repository or lockfile.
+func (j *judge) foreign(s *Statement) (finding.Code, string) {
+	switch {
+	case s.Repository != j.chain.Repository():
+		return finding.StatementForeign, "it was made in another repository"
+	case s.Lockfile != j.lockfile:
+		return finding.StatementForeign, fmt.Sprintf("it was made for the lockfile %s", quote(s.Lockfile))
+	}
+	return "", ""
+}
+
+// signer returns whose key it is: of the newest version, and for a decision that
+// stands of the newest that lists it.
+func (j *judge) signer(id canonical.Digest, key string) *Signer {
+	if s := j.chain.Signer(key); s != nil || !j.stands[id] {
+		return s
+	}
+	for i := len(j.chain.links) - 2; i >= 0; i-- {
+		if s := j.chain.links[i].signers[key]; s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+func (j *judge) target(server string) string {
+	if t := j.targets[server]; t != "" {
+		return t
+	}
+	return server
+}
+
+// A standing says whether a signature counts for an item.
+type standing byte
+
+const (
+	counts      standing = iota
+	unknown              // the key is nobody's
+	notApprover          // the signer may not sign decisions
+	notAllowed           // the signer's patterns do not allow the server and its target
+	proposer             // the signer brought the digest in
+)
+
+// standing judges one signature for one item.
+func (j *judge) standing(r ref, v *verdict, s *Signer) standing {
+	switch {
+	case s == nil:
+		return unknown
+	case !slices.Contains(s.Roles, Approver):
+		return notApprover
+	case !s.allows(r.item.Server, j.target(r.item.Server)):
+		return notAllowed
+	case !v.selfOK && actions[r.action()].gives && j.proposed(r, s.Person):
+		return proposer
+	}
+	return counts
+}
+
+func (r ref) action() Action { return r.entry.decision.Statement.Action }
+
+// proposed reports whether a person brought the digest in that r is about: as the
+// decision records it, and for the digest that is locked also as it was found
+// anew.
+func (j *judge) proposed(r ref, person string) bool {
+	if _, ok := slices.BinarySearch(r.item.Proposers, person); ok {
+		return true
+	}
+	return j.proposers != nil && j.locked != nil && j.locked(r.item.Key).digest == r.item.Digest && slices.Contains(j.proposers(r.item.Key), person)
+}
+
+// need is how many persons must sign r.
+func (j *judge) need(r ref) int {
+	t := j.chain.Current().Signed.Thresholds
+	switch {
+	case !actions[r.action()].gives:
+		return 1
+	case r.item.Kind == surface.KindSource || r.item.Grade == finding.Critical:
+		return max(t.Critical, t.Approve)
+	}
+	return t.Approve
+}
+
+// counts reports whether r has the signatures it needs.
+func (j *judge) counts(r ref) bool {
+	v := j.verdict(r.entry)
+	if v.code != "" {
+		return false
+	}
+	need := j.need(r)
+	var few [8]string
+	persons := few[:0]
+	for _, s := range v.signers {
+		if j.standing(r, v, s) == counts && !slices.Contains(persons, s.Person) {
+			if persons = append(persons, s.Person); len(persons) == need {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A Tally tells what signatures a decision has and lacks for one item.
+type Tally struct {
+	Need       int
+	Have       []string // persons who count
+	Proposers  []string // persons who signed and proposed the digest
+	NotAllowed []string // persons who signed and are no approvers for the server
+	Unknown    []string // fingerprints of keys that are nobody's
+	Could      []string // persons who could sign
+	// Code and Problem say why none of the signatures can count; empty where they
+	// may.
+	Code    finding.Code
+	Problem string
+}
+
+// Missing is how many persons must still sign.
+func (t *Tally) Missing() int { return max(0, t.Need-len(t.Have)) }
+
+func (j *judge) tally(r ref) Tally {
+	v := j.verdict(r.entry)
+	t := Tally{Need: j.need(r), Code: v.code, Problem: v.detail}
+	if v.code == "" {
+		for i, s := range v.signers {
+			switch j.standing(r, v, s) {
+			case counts:
+				t.Have = append(t.Have, s.Person)
+			case proposer:
+				t.Proposers = append(t.Proposers, s.Person)
+			case unknown:
+				t.Unknown = append(t.Unknown, fingerprint(r.entry.keys[i]))
+			default:
+				t.NotAllowed = append(t.NotAllowed, s.Person)
+			}
+		}
+		signers := j.chain.Current().Signed.Signers
+		for i := range signers {
+			if j.standing(r, v, &signers[i]) == counts && !slices.Contains(t.Have, signers[i].Person) {
+				t.Could = append(t.Could, signers[i].Person)
+			}
+		}
+	}
+	for _, list := range []*[]string{&t.Have, &t.Proposers, &t.Unknown, &t.NotAllowed, &t.Could} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return t
+}

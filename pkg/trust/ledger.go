@@ -1,0 +1,168 @@
+package trust
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/sshsig"
+)
+
+// A DecisionFile is one file of the decisions folder.
+type DecisionFile struct {
+	Path string // from the folder that holds .agentgateway, as DecisionPath gives it
+	Data []byte
+}
+
+// An InvalidFile is a file of the decisions folder that is no decision, or whose
+// signatures do not verify. Nothing in it has any effect.
+type InvalidFile struct {
+	Path string
+	Err  error
+}
+
+// A Ledger holds all decisions of a repository that are well formed and whose
+// signatures verify. Whether their signers count is for [Evaluate]. It is
+// immutable and safe for concurrent use.
+type Ledger struct {
+	entries map[canonical.Digest]*entry
+	invalid []InvalidFile
+	items   map[string]map[Key][]ref // by lockfile and item
+}
+
+// entry is one verified decision.
+type entry struct {
+	id       canonical.Digest
+	data     []byte // the file
+	decision *Decision
+	keys     []string // that signed
+}
+
+// ref is what one decision says of one item.
+type ref struct {
+	entry *entry
+	item  *Item
+}
+
+// NewLedger reads and verifies decision files, on all cores. Files that known has
+// read already, byte for byte, are not verified again; known may be nil. A nil
+// verifier means [SSH]. The files' bytes must not be changed afterwards. The error
+// is a [*FormatError], for too many files.
+func NewLedger(files []DecisionFile, known *Ledger, v Verifier) (*Ledger, error) {
+	if len(files) > MaxDecisions {
+		return nil, &FormatError{Subject: "decisions", Rule: RuleSize, Detail: fmt.Sprintf("there are %d decision files; the limit is %d", len(files), MaxDecisions)}
+	}
+	if v == nil {
+		v = SSH{}
+	}
+	type result struct {
+		entry *entry
+		err   error
+	}
+	results := make([]result, len(files))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				results[i].entry, results[i].err = readEntry(&files[i], known, v)
+			}
+		})
+	}
+	workers.Wait()
+	l := &Ledger{entries: make(map[canonical.Digest]*entry, len(files)), items: map[string]map[Key][]ref{}}
+	for i, r := range results {
+		if r.err != nil {
+			l.invalid = append(l.invalid, InvalidFile{files[i].Path, r.err})
+			continue
+		}
+		l.add(r.entry)
+	}
+	return l, nil
+}
+
+func readEntry(f *DecisionFile, known *Ledger, v Verifier) (*entry, error) {
+	id, ok := ParseDecisionPath(f.Path)
+	if !ok {
+		return nil, &FormatError{Subject: decisionSubject, Rule: RuleValue, Detail: "its place is not the one of a decision: decisions/<2 digits>/<id>.json"}
+	}
+	if known != nil {
+		if e := known.entries[id]; e != nil && bytes.Equal(e.data, f.Data) {
+			return e, nil
+		}
+	}
+	d, text, err := parseDecision(f.Data)
+	if err != nil {
+		return nil, err
+	}
+	if actual := canonical.Sum(text); actual != id {
+		return nil, &FormatError{Subject: decisionSubject, Rule: RuleValue, Detail: fmt.Sprintf("its statement has the id %v, and its file another name", actual)}
+	}
+	keys, err := verifyAll(v, text, d.Signatures, sshsig.NamespaceDecision)
+	if err != nil {
+		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSignature, Detail: err.Error(), Err: err}
+	}
+	return &entry{id, f.Data, d, keys}, nil
+}
+
+func (l *Ledger) add(e *entry) {
+	if l.entries[e.id] != nil {
+		return
+	}
+	l.entries[e.id] = e
+	items := l.items[e.decision.Statement.Lockfile]
+	if items == nil {
+		items = map[Key][]ref{}
+		l.items[e.decision.Statement.Lockfile] = items
+	}
+	for i := range e.decision.Statement.Items {
+		it := &e.decision.Statement.Items[i]
+		items[it.Key] = append(items[it.Key], ref{e, it})
+	}
+}
+
+// Len is the number of decisions.
+func (l *Ledger) Len() int { return len(l.entries) }
+
+// Decision returns the decision of that id, or nil. It must not be changed.
+func (l *Ledger) Decision(id canonical.Digest) *Decision {
+	if e := l.entries[id]; e != nil {
+		return e.decision
+	}
+	return nil
+}
+
+// Keys returns the keys that signed the decision of that id.
+func (l *Ledger) Keys(id canonical.Digest) []string {
+	if e := l.entries[id]; e != nil {
+		return slices.Clone(e.keys)
+	}
+	return nil
+}
+
+// IDs returns the ids of all decisions, sorted.
+func (l *Ledger) IDs() []canonical.Digest {
+	return slices.SortedFunc(maps.Keys(l.entries), compareDigests)
+}
+
+// Invalid returns the files that are no decisions.
+func (l *Ledger) Invalid() []InvalidFile { return l.invalid }
+
+// about returns what is said of an item of a lockfile.
+func (l *Ledger) about(lockfile string, key Key) []ref { return l.items[lockfile][key] }
+
+// of returns what the decision of that id says of an item; ok is false where it
+// says nothing.
+func (e *entry) of(key Key) (ref, bool) {
+	items := e.decision.Statement.Items
+	i, ok := slices.BinarySearchFunc(items, key, func(it Item, key Key) int { return it.Compare(key) })
+	if !ok {
+		return ref{}, false
+	}
+	return ref{e, &items[i]}, true
+}

@@ -1,0 +1,345 @@
+package trust
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+)
+
+// A Status is the state of an item, as it is shown to people.
+type Status string
+
+// The statuses. A server is Approved where nothing bars it.
+const (
+	Approved Status = "approved" // the locked digest is in force
+	Changed  Status = "changed"  // another digest is in force
+	New      Status = "new"      // nothing is in force
+	Rejected Status = "rejected" // the locked digest is barred
+	Disabled Status = "disabled" // nothing can be in force until it is enabled
+	Refused  Status = "refused"  // the definition is refused by a rule
+	Absent   Status = "absent"   // no longer listed or configured
+	Conflict Status = "conflict" // its decisions do not form one chain
+	Paused   Status = "paused"   // of a server
+)
+
+// Input is what [Evaluate] judges.
+type Input struct {
+	// Chain judges; nil where there is no trust list. For a change it is the
+	// chain of the base.
+	Chain *Chain
+	// Tree is the chain that stands beside the lockfile, where it is another one
+	// than Chain.
+	Tree     *Chain
+	Ledger   *Ledger // nil for an empty one
+	Lockfile *lockfile.File
+	Path     string // the lockfile's, from the folder that holds .agentgateway, with slashes
+	Folder   string // the folder that holds .agentgateway, from the repository's root, with slashes; for places of findings
+	Now      time.Time
+	// Proposers returns the persons who brought the locked digest of an item in,
+	// where that is known; they are added to those its decision records. nil for
+	// a tree that is not a change: a merge names its author, who need not be one.
+	Proposers func(Key) []string
+}
+
+// A State is what is decided about every item of a lockfile.
+type State struct {
+	// Unsigned says that there is no trust list, so that what is locked counts as
+	// approved.
+	Unsigned bool
+	// Items holds the items of the lockfile, sorted by key. Every server has one of
+	// its own kind.
+	Items []*ItemState
+	// Findings tells what is wrong, and what is worth a note.
+	Findings []finding.Finding
+
+	input  Input
+	judge  *judge // nil without a trust list
+	byKey  map[Key]*ItemState
+	ledger *Ledger
+}
+
+// InForce is the text that a decision put in force.
+type InForce struct {
+	Digest        canonical.Digest
+	GatewayDigest canonical.Digest
+	Decision      canonical.Digest // zero in an unsigned repository
+	By            []string         // the persons who approved
+	At            time.Time
+}
+
+// A Pending decision lacks signatures.
+type Pending struct {
+	Decision      canonical.Digest
+	Action        Action
+	Digest        canonical.Digest
+	GatewayDigest canonical.Digest
+	Tally         Tally
+}
+
+// An ItemState is what is decided about one item.
+type ItemState struct {
+	Key
+	Status Status
+	// Digest and GatewayDigest are what the lockfile holds.
+	Digest, GatewayDigest canonical.Digest
+	Line                  int              // in the lockfile, from 1
+	Decision              canonical.Digest // the newest, as the lockfile names it
+	InForce               *InForce         // nil for nothing
+	// Pending holds decisions without enough signatures that nothing overtook,
+	// newest first.
+	Pending []Pending
+	// RejectedBefore holds the ids of decisions that rejected the locked digest,
+	// of this or any other item.
+	RejectedBefore []canonical.Digest
+	SelfApproved   bool // one who proposed what is in force is among those who approved it
+	Expired        bool // what is in force is older than the rule maxAge allows
+	Why            string
+
+	history history
+}
+
+// Passes reports whether the gate lets the item pass; enforced is the rule of that
+// name.
+func (it *ItemState) Passes(enforced bool) bool {
+	switch it.Status {
+	case Approved, Disabled, Absent, Refused, Paused:
+		return true
+	case Rejected:
+		return enforced
+	}
+	return false
+}
+
+// Item returns the state of an item, or nil.
+func (s *State) Item(key Key) *ItemState { return s.byKey[key] }
+
+// Paused reports whether a server may not be used at all: it is paused, or what
+// was decided about that is in conflict.
+func (s *State) Paused(server string) bool {
+	it := s.byKey[Key{server, surface.KindServer, ""}]
+	return it != nil && (it.Status == Paused || it.Status == Conflict)
+}
+
+// Evaluate tells the state of every item of a lockfile. What the lockfile says of
+// itself is not judged here: its hashes are checked by pkg/lockfile.
+func Evaluate(in Input) *State {
+	s := &State{input: in, ledger: in.Ledger}
+	if s.ledger == nil {
+		s.ledger = &Ledger{}
+	}
+	s.list()
+	switch {
+	case in.Chain != nil:
+		s.judge = newJudge(in.Chain, in.Path, in.Now)
+		s.judge.proposers = in.Proposers
+		s.judge.locked = s.locked
+		s.judge.targets = make(map[string]string, len(in.Lockfile.Servers))
+		for _, server := range in.Lockfile.Servers {
+			s.judge.targets[server.Name] = server.TargetName()
+		}
+		s.decide()
+	case s.decided():
+		for _, it := range s.Items {
+			it.Status = cmp.Or(it.Status, New)
+			it.Why = "decisions need the trust list that is missing"
+		}
+	default:
+		s.unsigned()
+	}
+	s.find()
+	return s
+}
+
+// list makes an item of everything that is decided by itself. What is absent or
+// refused has its status already.
+func (s *State) list() {
+	for _, server := range s.input.Lockfile.Servers {
+		s.listServer(server)
+	}
+	slices.SortFunc(s.Items, func(a, b *ItemState) int { return a.Compare(b.Key) })
+	s.byKey = make(map[Key]*ItemState, len(s.Items))
+	unique := s.Items[:0]
+	for _, it := range s.Items {
+		if first := s.byKey[it.Key]; first != nil {
+			// A refused definition beside one that is kept for its decision.
+			first.Status = Refused
+			first.Decision = cmpDigest(first.Decision, it.Decision)
+			continue
+		}
+		s.byKey[it.Key] = it
+		unique = append(unique, it)
+	}
+	s.Items = unique
+}
+
+func cmpDigest(a, b canonical.Digest) canonical.Digest {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+func (s *State) listServer(server *lockfile.Server) {
+	add := func(it ItemState, absent bool) {
+		it.Server = server.Name
+		if it.Status == "" && (absent || server.Absent) {
+			it.Status = Absent
+		}
+		s.Items = append(s.Items, &it)
+	}
+	add(ItemState{Key: Key{Kind: surface.KindServer}, Decision: server.Decision, Line: server.Line}, false)
+	if server.Source != nil {
+		add(ItemState{Key: Key{Kind: surface.KindSource}, Digest: lockfile.SourceDigest(server), Decision: server.SourceDecision, Line: cmp.Or(server.SourceLine, server.Line)}, false)
+	}
+	if in := server.Instructions; in != nil {
+		add(ItemState{Key: Key{Kind: surface.KindInstructions}, Digest: in.Hash, Decision: in.Decision, Line: in.Line}, in.Absent)
+	}
+	for _, kind := range surface.ListKinds() {
+		for _, it := range server.Lists[kind.Kind] {
+			add(ItemState{Key: Key{Kind: kind.Kind, Name: it.Name}, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Decision: it.Decision, Line: it.Line}, it.Absent)
+		}
+	}
+	for _, r := range server.Refused {
+		add(ItemState{Key: Key{Kind: r.Kind, Name: r.Name}, Digest: r.Raw, Status: Refused, Line: server.Line, Why: "refused by the rule " + string(r.Rule)}, false)
+	}
+}
+
+func (s *State) locked(key Key) lockedDigest {
+	if it := s.byKey[key]; it != nil {
+		return lockedDigest{it.Digest, it.GatewayDigest}
+	}
+	return lockedDigest{}
+}
+
+// decided reports whether the repository has any decision, and so is never
+// unsigned.
+func (s *State) decided() bool {
+	return s.ledger.Len() > 0 || len(s.ledger.invalid) > 0 || !s.input.Lockfile.Trust.IsZero() || s.input.Tree != nil ||
+		slices.ContainsFunc(s.Items, func(it *ItemState) bool { return !it.Decision.IsZero() })
+}
+
+// unsigned takes what is locked for approved.
+func (s *State) unsigned() {
+	s.Unsigned = true
+	for _, it := range s.Items {
+		if it.Status != "" {
+			continue
+		}
+		it.Status = Approved
+		it.Why = "locked; there is no trust list"
+		if it.Kind != surface.KindServer {
+			it.InForce = &InForce{Digest: it.Digest, GatewayDigest: it.GatewayDigest}
+		}
+	}
+}
+
+// decide follows the decisions about every item.
+func (s *State) decide() {
+	rejected := s.rejections()
+	for _, it := range s.Items {
+		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.ledger.about(s.input.Path, it.Key))
+		s.conclude(it)
+		if !it.Digest.IsZero() {
+			it.RejectedBefore = rejected[it.Digest]
+		}
+	}
+}
+
+// rejections maps a digest to the decisions by which an approver rejected it, under
+// whatever name and for whatever lockfile.
+func (s *State) rejections() map[canonical.Digest][]canonical.Digest {
+	rejected := map[canonical.Digest][]canonical.Digest{}
+	for _, id := range s.ledger.IDs() {
+		e := s.ledger.entries[id]
+		if e.decision.Statement.Action != Reject || e.decision.Statement.Repository != s.input.Chain.Repository() {
+			continue
+		}
+		of := *s.judge
+		of.lockfile, of.verdicts = e.decision.Statement.Lockfile, map[*entry]*verdict{}
+		for i := range e.decision.Statement.Items {
+			if it := &e.decision.Statement.Items[i]; of.counts(ref{e, it}) {
+				rejected[it.Digest] = append(rejected[it.Digest], id)
+			}
+		}
+	}
+	return rejected
+}
+
+// conclude turns the history of an item into its state.
+func (s *State) conclude(it *ItemState) {
+	h := &it.history
+	if h.code != "" {
+		it.Status, it.Why = Conflict, h.detail
+		return
+	}
+	if r := h.final.approved; r != nil {
+		it.InForce = s.inForce(r)
+		it.SelfApproved = s.selfApproved(r)
+		age := s.judge.chain.Current().Signed.Rules.MaxAge
+		it.Expired = age > 0 && s.input.Now.After(it.InForce.At.Add(time.Duration(age)*time.Second))
+	}
+	s.pending(it)
+	if it.Status != "" {
+		return
+	}
+	it.Status, it.Why = status(it)
+}
+
+// status is the state of an item that is listed and whose chain is whole.
+func status(it *ItemState) (Status, string) {
+	final := &it.history.final
+	switch bar := final.bars(it.Digest); {
+	case it.Kind == surface.KindServer && final.paused != nil:
+		return Paused, "paused by decision " + final.paused.entry.id.Short()
+	case it.Kind == surface.KindServer:
+		return Approved, "nothing bars it"
+	case final.disabled != nil:
+		return Disabled, "disabled by decision " + final.disabled.entry.id.Short()
+	case it.InForce != nil && it.InForce.Digest == it.Digest && it.InForce.GatewayDigest == it.GatewayDigest:
+		return Approved, "approved by decision " + it.InForce.Decision.Short()
+	case bar != nil:
+		return Rejected, "rejected by decision " + bar.entry.id.Short()
+	case it.InForce != nil && it.InForce.Digest == it.Digest:
+		return Changed, "the gateway digest is another than decision " + it.InForce.Decision.Short() + " approved"
+	case it.InForce != nil:
+		return Changed, "decision " + it.InForce.Decision.Short() + " approved another text"
+	case it.Digest.IsZero():
+		return New, "the lockfile holds no digest of it; run agentgateway lock"
+	case it.Decision.IsZero():
+		return New, "nobody has decided about it"
+	}
+	return New, "no decision about it puts anything in force"
+}
+
+func (s *State) inForce(r *ref) *InForce {
+	st := &r.entry.decision.Statement
+	return &InForce{
+		Digest: r.item.Digest, GatewayDigest: r.item.GatewayDigest, Decision: r.entry.id,
+		By: s.judge.tally(*r).Have, At: time.Unix(st.At, 0).UTC(),
+	}
+}
+
+// selfApproved reports whether a person who proposed r is among those who count.
+func (s *State) selfApproved(r *ref) bool {
+	v := s.judge.verdict(r.entry)
+	return v.selfOK && slices.ContainsFunc(v.signers, func(signer *Signer) bool {
+		return s.judge.standing(*r, v, signer) == counts && s.judge.proposed(*r, signer.Person)
+	})
+}
+
+// pending lists the decisions that lack signatures and are not overtaken.
+func (s *State) pending(it *ItemState) {
+	h := &it.history
+	for i := len(h.nodes) - 1; i >= 0; i-- {
+		n := &h.nodes[i]
+		if n.counts || n.overtaken {
+			continue
+		}
+		it.Pending = append(it.Pending, Pending{n.entry.id, n.action(), n.item.Digest, n.item.GatewayDigest, s.judge.tally(n.ref)})
+	}
+}
