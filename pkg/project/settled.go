@@ -43,7 +43,7 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 	switch {
 	case locked == nil:
 		return s.notLocked(configured)
-	case configured != nil && locked.Source != nil && !config.Same(configured.Source, locked.Source):
+	case configured != nil && locked.Source != nil && !configured.Source.Equal(locked.Source):
 		return verdict{finding: sourceChanged(configured, locked)}
 	case slices.Contains(s.allowed, locked.Name):
 		return verdict{settled: true}
@@ -72,7 +72,7 @@ func (s *settling) isSettled(locked *lockfile.Server, source *lockfile.Source) b
 	}
 	if s.base.Lockfile != nil {
 		if was := s.base.Lockfile.Server(locked.Name); was != nil && was.Source != nil &&
-			config.Same(was.Source, source) && was.Source.AllowPrivate == source.AllowPrivate {
+			was.Source.Equal(source) && was.Source.AllowPrivate == source.AllowPrivate {
 			return true
 		}
 	}

@@ -202,7 +202,7 @@ const shortText = 200
 
 func (t *textWriter) aspect(a drift.Aspect) {
 	const indent = 13
-	t.wrap(indent, a.Summary)
+	t.wrap(indent, textcheck.Clip(a.Summary, clipSummary))
 	switch {
 	case a.Old == "" && a.New == "":
 	case a.Words && len(a.Old) <= shortText && len(a.New) <= shortText:
@@ -228,18 +228,7 @@ func (t *textWriter) sides(indent int, old, fresh string) {
 func (t *textWriter) words(indent int, pieces []piece) {
 	var b strings.Builder
 	for _, p := range elide(pieces) {
-		text := textcheck.TerminalLines(p.text)
-		trimmed := strings.TrimRight(text, " \n")
-		space := text[len(trimmed):]
-		switch {
-		case p.op == equal || trimmed == "":
-			b.WriteString(text)
-			continue
-		case p.op == deleted:
-			b.WriteString("[-" + trimmed + "-]" + space)
-		default:
-			b.WriteString("{+" + trimmed + "+}" + space)
-		}
+		b.WriteString(textcheck.TerminalLines(p.marked()))
 	}
 	color := ""
 	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n"), "\n") {
@@ -333,7 +322,7 @@ func (t *textWriter) finding(f finding.Finding) {
 	}
 	t.segments(2, gradeColors[f.Grade], gradeMark(f.Grade), parts)
 	const indent = 13
-	t.wrap(indent, f.Summary)
+	t.wrap(indent, textcheck.Clip(f.Summary, clipSummary))
 	if f.Detail != "" {
 		t.wrap(indent, f.Detail)
 	}
