@@ -12,3 +12,8 @@ import _ "embed"
 //
 //go:embed agentgateway.lock.schema.json
 var Lockfile []byte
+
+// Bundle is the schema of the files that `agentgateway bundle` writes.
+//
+//go:embed bundle.schema.json
+var Bundle []byte
