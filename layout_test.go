@@ -13,6 +13,7 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -238,5 +239,28 @@ func f() { fmt.Println(); g := fmt.Printf; g(""); out.Exit(1); println(); fmt.Sp
 	}
 	if want := []string{"fmt.Println", "fmt.Printf", "out.Exit", "println"}; !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+// The npm lock file holds versions and hashes, not where they were fetched from:
+// a mirror serves as well, and nobody's mirror is written down.
+func TestServersArePinned(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("e2e", "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock struct {
+		Packages map[string]struct{ Version, Resolved, Integrity string }
+	}
+	if err := json.Unmarshal(data, &lock); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range lock.Packages {
+		if p.Resolved != "" {
+			t.Errorf("%s: the lock file names an address", name)
+		}
+		if name != "" && (p.Version == "" || !strings.HasPrefix(p.Integrity, "sha512-")) {
+			t.Errorf("%s: version %q and integrity %q do not pin it", name, p.Version, p.Integrity)
+		}
 	}
 }

@@ -189,7 +189,7 @@ func (f *flags) processes() error {
 		if err != nil {
 			return fmt.Errorf("finding this program: %w", err)
 		}
-		child := exec.Command(self, "--child")
+		child := exec.Command(self, "--child") //nolint:noctx // it is there to outlive this process
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
 			return fmt.Errorf("starting the child: %w", err)

@@ -11,6 +11,7 @@ type answer struct {
 	mu     sync.Mutex
 	w      http.ResponseWriter
 	stream bool
+	acked  bool
 }
 
 // header sets a header. It has to come before anything is written.
@@ -59,6 +60,15 @@ func (a *answer) streaming() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.stream
+}
+
+// acknowledge says whether an acknowledgement is the first of this stream.
+func (a *answer) acknowledge() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first := !a.acked
+	a.acked = true
+	return first
 }
 
 // body writes one JSON body, or the same as an event where the stream has begun.

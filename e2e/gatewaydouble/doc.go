@@ -48,6 +48,11 @@
 //     pointers to app resources, which such a rule denies, are cut out of _meta.
 //   - initialize and server/discover of one target pass through; for several the
 //     gateway speaks for itself, see [MergedInstructions].
+//   - subscriptions/listen is one stream of what every target sends, acknowledged
+//     once; only the result that ends it is hooked.
+//   - Requests of upstreams get ids that tell their target, and the client's answers
+//     find their way back by them. initialize is forwarded without the capabilities
+//     that invite such requests.
 //   - If FailOpen a target that fails is left out of lists without a trace; else its
 //     error is the answer.
 //   - The client's headers go to the upstream, credentials included.

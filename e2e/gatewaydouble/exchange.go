@@ -121,6 +121,9 @@ func (x *exchange) relayed(target Target, message value) {
 	if x.method == "initialize" {
 		return // the client's stream has no session yet
 	}
+	if message.getText("method") == "notifications/subscriptions/acknowledged" && !x.out.acknowledge() {
+		return // the client subscribed once, to several targets
+	}
 	message = message.free()
 	if id, ok := message.get("id"); ok {
 		message = message.with("id", x.session.track(target, id))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -46,7 +47,6 @@ func (h headers) get(name string) (string, bool) {
 // processor is a configured processor and the connection to it.
 type processor struct {
 	Processor
-	target  string
 	options []grpc.DialOption
 
 	mu   sync.Mutex
@@ -70,18 +70,23 @@ func newProcessor(config Processor) (*processor, error) {
 		}
 		transport = credentials.NewTLS(settings)
 	}
-	p := &processor{Processor: config, target: "passthrough:///" + config.Host}
+	p := &processor{Processor: config}
 	if config.Timeout == 0 {
 		p.Timeout = defaultTimeout
 	}
-	authority := config.Host
+	network, address, authority := "tcp", config.Host, config.Host
 	if path, ok := strings.CutPrefix(config.Host, "unix:"); ok {
-		p.target, authority = config.Host, filepath.Base(path)
+		network, address, authority = "unix", path, filepath.Base(path)
 	}
 	if config.TLS != nil && config.TLS.Hostname != "" {
 		authority = config.TLS.Hostname
 	}
 	p.options = []grpc.DialOption{
+		// A dialer of our own takes any path; a target would be read as a URL.
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			var dialer net.Dialer
+			return dialer.DialContext(ctx, network, address)
+		}),
 		grpc.WithTransportCredentials(transport),
 		grpc.WithAuthority(authority),
 		grpc.WithDisableServiceConfig(),
@@ -136,7 +141,7 @@ func (p *processor) acquire() (*sharedConn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.conn == nil {
-		conn, err := grpc.NewClient(p.target, p.options...)
+		conn, err := grpc.NewClient("passthrough:///processor", p.options...)
 		if err != nil {
 			return nil, err
 		}

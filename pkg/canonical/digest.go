@@ -52,28 +52,41 @@ func ParseDigest[T ~string | ~[]byte](text T) (Digest, error) {
 	if len(text) != hex.EncodedLen(len(d)) {
 		return Digest{}, fmt.Errorf("a digest has %d hexadecimal digits, not %d", hex.EncodedLen(len(d)), len(text))
 	}
-	for i := range len(text) {
-		v := unhex[text[i]]
-		if v == notHex || text[i] >= 'A' && text[i] <= 'F' {
-			return Digest{}, fmt.Errorf("a digest has lower-case hexadecimal digits only; character %d is another", i+1)
-		}
-		d[i/2] = d[i/2]<<4 | v
+	var wrong byte
+	for i := range d {
+		high, low := unhexLower[text[2*i]], unhexLower[text[2*i+1]]
+		wrong |= high | low
+		d[i] = high<<4 | low
+	}
+	if wrong > 0xf {
+		return Digest{}, errNotLowerHex(text)
 	}
 	return d, nil
 }
 
+func errNotLowerHex[T ~string | ~[]byte](text T) error {
+	i := 0
+	for unhexLower[text[i]] != notHex {
+		i++
+	}
+	return fmt.Errorf("a digest has lower-case hexadecimal digits only; character %d is another", i+1)
+}
+
 const notHex = 0xff
 
-// unhex maps a hexadecimal digit of either case to its value.
-var unhex = func() (t [256]byte) {
-	for i := range t {
-		t[i] = notHex
+// unhex maps a hexadecimal digit of either case to its value, unhexLower one of
+// lower case.
+var unhex, unhexLower = unhexTables()
+
+func unhexTables() (either, lower [256]byte) {
+	for i := range either {
+		either[i], lower[i] = notHex, notHex
 	}
 	for i, c := range []byte("0123456789abcdef") {
-		t[c] = byte(i)
+		either[c], lower[c] = byte(i), byte(i)
 	}
 	for i, c := range []byte("ABCDEF") {
-		t[c] = byte(10 + i)
+		either[c] = byte(10 + i)
 	}
-	return t
-}()
+	return either, lower
+}

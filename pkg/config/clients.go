@@ -1,5 +1,7 @@
 package config
 
+import "agentgateway-lock/pkg/lockfile"
+
 // A client is a program that reads a configuration. Everything that differs from
 // one to the next stands in this table.
 type client struct {
@@ -12,8 +14,8 @@ type client struct {
 	// exist are read.
 	containers [][]string
 	dialect    dialect
-	// urlIsSSE holds where a url without a type is a legacy SSE server.
-	urlIsSSE bool
+	// urlTransport is the transport of a url without a type, where that says one.
+	urlTransport lockfile.Transport
 	// gateway holds for the gateway's own configuration, whose targets are servers.
 	gateway bool
 	// common holds where other programs use the same file name: the file counts
@@ -25,8 +27,7 @@ type client struct {
 var (
 	mcpServers     = []string{"mcpServers"}
 	servers        = []string{"servers"}
-	mcp            = []string{"mcp"}
-	nestedServers  = []string{"mcp", "servers"}
+	mcp            = []string{"mcp"} // see openCodeServers
 	contextServers = []string{"context_servers"}
 	codexServers   = []string{"mcp_servers"}
 	// projectServers are those of this repository in the file of a user: the
@@ -43,12 +44,12 @@ var clients = []client{
 	{name: "Cursor", repository: []string{".cursor/mcp.json"}, user: []string{"{home}/.cursor/mcp.json"},
 		containers: [][]string{mcpServers}},
 	{name: "Gemini CLI", repository: []string{".gemini/settings.json"}, user: []string{"{home}/.gemini/settings.json"},
-		containers: [][]string{mcpServers}, dialect: dollar, urlIsSSE: true},
+		containers: [][]string{mcpServers}, dialect: dollar, urlTransport: lockfile.SSE},
 	{name: "Codex", repository: []string{".codex/config.toml"}, user: []string{"{home}/.codex/config.toml"},
 		containers: [][]string{codexServers}},
 	{name: "OpenCode", repository: []string{"opencode.json", "opencode.jsonc"},
 		user:       []string{"{xdg}/opencode/opencode.json", "{xdg}/opencode/opencode.jsonc"},
-		containers: [][]string{mcp, nestedServers}, dialect: openCode},
+		containers: [][]string{mcp}, dialect: openCode},
 	{name: "Zed", repository: []string{".zed/settings.json"}, user: []string{"{zed}/settings.json"},
 		containers: [][]string{contextServers}},
 	{name: "Roo Code", repository: []string{".roo/mcp.json"},
@@ -66,21 +67,30 @@ var clients = []client{
 		dialect: shell, gateway: true, common: true},
 }
 
+// gatewayClient reads a gateway configuration under any name.
+var gatewayClient = client{name: "agentgateway", dialect: shell, gateway: true}
+
 // anyClient reads a file that --config names and the table does not.
 var anyClient = client{name: "any client",
-	containers: [][]string{mcpServers, servers, mcp, nestedServers, contextServers, codexServers}}
+	containers: [][]string{mcpServers, servers, mcp, contextServers, codexServers}}
 
 // userFolders says where a user's files stand, by the first element of a path:
 // {config} is the folder that the operating system has for settings, {xdg} the
-// one of programs that use ~/.config everywhere.
+// one of programs that use ~/.config everywhere. A folder that is not known is "".
 func userFolders(o *Options) map[string]string {
-	xdg := o.Home + "/.config"
-	zed := xdg + "/zed"
-	if o.GOOS == "windows" {
-		zed = o.ConfigHome + "/Zed"
+	xdg := ""
+	if o.Home != "" {
+		xdg = o.Home + "/.config"
 	}
-	if o.GOOS == "linux" && o.ConfigHome != "" {
-		xdg, zed = o.ConfigHome, o.ConfigHome+"/zed"
+	if o.GOOS != "windows" && o.GOOS != "darwin" && o.ConfigHome != "" {
+		xdg = o.ConfigHome // XDG_CONFIG_HOME
+	}
+	zed := ""
+	switch {
+	case o.GOOS == "windows" && o.ConfigHome != "":
+		zed = o.ConfigHome + "/Zed"
+	case o.GOOS != "windows" && xdg != "":
+		zed = xdg + "/zed"
 	}
 	return map[string]string{"{home}": o.Home, "{config}": o.ConfigHome, "{xdg}": xdg, "{zed}": zed}
 }

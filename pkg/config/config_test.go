@@ -1,61 +1,146 @@
 package config
 
 import (
-	"context"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
+	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 )
 
-func load(t *testing.T, files map[string]string) *Set {
-	t.Helper()
+// wanted is what a file of testdata/clients expects.
+type wanted struct {
+	Servers   map[string]wantedServer `json:"servers"`
+	Undecided []string                `json:"undecided"`
+	Findings  []string                `json:"findings"`
+	Read      []string                `json:"read"`
+}
+
+type wantedServer struct {
+	At       []string     `json:"at"`
+	Disabled bool         `json:"disabled"`
+	Source   wantedSource `json:"source"`
+}
+
+type wantedSource struct {
+	Transport string            `json:"transport"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Cwd       string            `json:"cwd"`
+	Env       map[string]string `json:"env"`
+	EnvFile   *wantedEnvFile    `json:"envFile"`
+	URL       string            `json:"url"`
+	Headers   map[string]string `json:"headers"`
+}
+
+type wantedEnvFile struct {
+	Path string `json:"path"`
+	Hash string `json:"hash"`
+}
+
+// options are those of a repository with these files.
+func options(files map[string]string) Options {
 	repo := fstest.MapFS{}
 	for name, text := range files {
 		repo[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
 	}
-	set, err := Load(context.Background(), Options{Root: "/repo", Repository: repo})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
+	return Options{Root: "/repo", Repository: repo, GOOS: "linux"}
 }
 
-func TestLoadMCPJSON(t *testing.T) {
-	set := load(t, map[string]string{".mcp.json": `{
-  // comment
-  "mcpServers": {
-    "files": {
-      "command": "npx",
-      "args": ["-y", "server@1.0.0", "${workspaceFolder}"],
-      "env": {"TOKEN": "${FILES_TOKEN}", "MODE": "fast"},
-    },
-    "web": {"type": "http", "url": "https://mcp.example.com/mcp", "headers": {"Authorization": "Bearer ${WEB:-none}"}},
-  },
-}`})
-	if len(set.Findings) > 0 || len(set.Undecided) > 0 {
-		t.Fatalf("findings: %v", set.Findings)
+func got(set *Set) wanted {
+	w := wanted{Servers: map[string]wantedServer{}, Read: set.Read, Undecided: slices.Sorted(maps.Keys(set.Undecided))}
+	for _, s := range set.Servers {
+		ws := wantedServer{Disabled: s.Disabled}
+		for _, p := range s.Places {
+			ws.At = append(ws.At, fmt.Sprintf("%s:%d", p.File, p.Line))
+		}
+		if s.Source != nil {
+			ws.Source = flat(s.Source)
+		}
+		w.Servers[s.Name] = ws
 	}
-	want := &lockfile.Source{Transport: lockfile.Stdio, Command: "npx", Args: []string{"-y", "server@1.0.0", "${workspaceFolder}"},
-		Env: map[string]string{"TOKEN": "${FILES_TOKEN}", "MODE": "sha256:870de8c18ca74b5e2f7d02b94a33f5efd2ede23285655d54d64afa33f55dc28e"}}
-	_ = want
-	s := set.Server("files")
-	c, err := s.Connect(func(name string) (string, bool) { return "t0ken", name == "FILES_TOKEN" }, "/repo")
-	if err != nil {
-		t.Fatal(err)
+	for _, f := range set.Findings {
+		w.Findings = append(w.Findings, line(f))
 	}
-	wantConnection := Connection{Transport: lockfile.Stdio, Command: "npx", Args: []string{"-y", "server@1.0.0", "/repo"},
-		Cwd: "/repo", Env: map[string]string{"TOKEN": "t0ken", "MODE": "fast"}}
-	if diff := cmp.Diff(wantConnection, c); diff != "" {
-		t.Error(diff)
+	return w
+}
+
+func flat(s *lockfile.Source) wantedSource {
+	w := wantedSource{string(s.Transport), s.Command, s.Args, s.Cwd, s.Env, nil, s.URL, s.Headers}
+	if s.EnvFile != nil {
+		w.EnvFile = &wantedEnvFile{s.EnvFile.Path, s.EnvFile.Hash.String()}
 	}
-	c, err = set.Server("web").Connect(func(string) (string, bool) { return "", false }, "/repo")
-	if err != nil {
-		t.Fatal(err)
+	return w
+}
+
+func line(f finding.Finding) string {
+	return fmt.Sprintf("%s %s %s:%d", f.Code, f.Place.Server, f.Place.File, f.Place.Line)
+}
+
+func TestClients(t *testing.T) {
+	archives, err := filepath.Glob("testdata/clients/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no fixtures: %v", err)
 	}
-	if diff := cmp.Diff(Connection{Transport: lockfile.HTTP, URL: "https://mcp.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer none"}}, c); diff != "" {
+	for _, name := range archives {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := map[string]string{}
+			var want wanted
+			for _, f := range archive.Files {
+				if f.Name != "want.json" {
+					files[f.Name] = string(f.Data)
+					continue
+				}
+				d := json.NewDecoder(bytes.NewReader(f.Data))
+				d.DisallowUnknownFields()
+				if err := d.Decode(&want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set, err := Load(t.Context(), options(files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got(set)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+				for _, f := range set.Findings {
+					t.Logf("%s: %s", line(f), f.Summary)
+				}
+			}
+		})
+	}
+}
+
+// Edge case 41: a comment or a trailing comma drops no server.
+func TestCase41CommentsAndCommas(t *testing.T) {
+	for _, text := range []string{
+		"// first\n{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}",
+		"{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}\n// last",
+		"{\"mcpServers\": {\"a\": {\"command\": \"a\",},},}",
+		"{\"mcpServers\": {\"a\": {\"command\": \"a\", \"args\": [\"x\", /* y */ ], // z\n},\r\n\t},}",
+		"{/**/\"mcpServers\"/**/:/**/{\"a\"/* \" */:{\"command\":\"a\"/*,*/}}/***/}",
+		"\xef\xbb\xbf{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}",
+	} {
+		set, err := Load(t.Context(), options(map[string]string{".mcp.json": text}))
+		if err != nil || set.Server("a") == nil || set.Server("a").Source.Command != "a" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	s := one(t, `{"command": "a", "args": ["// no comment", "/* nor this */", ",]", ",}", "\"//"],}`)
+	if diff := cmp.Diff([]string{"// no comment", "/* nor this */", ",]", ",}", `"//`}, s.Source.Args); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -11,29 +11,37 @@ import (
 
 // parse reads the text of a file into entries.
 func (f *file) parse(src []byte) *FileError {
-	if f.client.common && !f.named && !maybeGateway(src) {
-		return nil
-	}
 	read, ok := parsers[strings.ToLower(path.Ext(f.name))]
 	if !ok {
 		return &FileError{File: f.name, Detail: "the syntax is not known", Hint: "name it .json, .jsonc, .toml, .yaml or .yml"}
 	}
 	root, err := read(src)
 	if err == nil && root.kind != object {
+		if f.client.common && !f.named {
+			return nil
+		}
 		err = &syntaxError{root.line, 0, string(root.kind) + " stands where an object must"}
 	}
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
-		if f.client.common && !f.named && kubernetes.Match(src) {
+		if f.client.gateway && !f.named && (kubernetes.Match(src) || f.client.common && !maybeGateway(src)) {
 			return nil
 		}
 		return &FileError{File: f.name, Line: syntax.line, Column: syntax.column, Detail: syntax.detail, Hint: "mend the file"}
 	} else if err != nil {
 		return &FileError{File: f.name, Detail: "the file cannot be read", Hint: "mend the file", Err: err}
 	}
-	targets := gatewayTargets(root)
-	if f.client.gateway || f.client == &anyClient && len(targets) > 0 {
-		return f.gateway(root, targets)
+	if f.client.gateway || f.client == &anyClient {
+		if targets := gatewayTargets(root); len(targets) > 0 {
+			f.client = &gatewayClient
+			return f.gateway(root, targets)
+		}
+	}
+	switch {
+	case f.client.gateway && f.named:
+		f.client = &anyClient
+	case f.client.gateway && f.client.common:
+		return nil
 	}
 	return f.servers(root)
 }
@@ -42,8 +50,8 @@ func (f *file) parse(src []byte) *FileError {
 // alike.
 var kubernetes = regexp.MustCompile(`(?m)^apiVersion:`)
 
-// maybeGateway reports whether a text may be a configuration of the gateway with
-// MCP targets.
+// maybeGateway reports whether a text that could not be read may be a configuration
+// of the gateway with MCP targets.
 func maybeGateway(src []byte) bool {
 	return bytes.Contains(src, []byte("mcp")) && bytes.Contains(src, []byte("targets"))
 }
@@ -61,27 +69,52 @@ func (f *file) servers(root *node) *FileError {
 				break
 			}
 		}
-		if n == nil || slices.Equal(container, mcp) && holdsServers(n) || slices.Equal(container, nestedServers) && !holdsServers(root.get("mcp")) {
+		if n == nil {
 			continue
 		}
 		found = true
+		if slices.Equal(container, mcp) && n.kind == object {
+			n = &node{kind: object, line: n.line, members: openCodeServers(n)}
+		}
 		if err := f.container(n); err != nil {
 			return err
 		}
 	}
 	if f.named && !found {
-		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "they stand under mcpServers, or as in the other formats of docs/configurations.md"}
+		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "servers stand under mcpServers, servers, mcp, context_servers or mcp_servers, and targets under mcp"}
 	}
 	f.loader.read[f.name] = true
 	f.exclude(root)
 	return nil
 }
 
-// holdsServers reports whether the member servers of OpenCode's mcp holds servers,
-// as newer versions have it, and is not a server of that name.
-func holdsServers(n *node) bool {
-	n = n.get("servers")
-	return n != nil && n.kind == object && !slices.ContainsFunc(n.members, func(m member) bool {
+// openCodeServers returns the servers of OpenCode's member mcp. Older versions have
+// them right under it; newer ones under its member servers, with settings beside.
+// What either version would take for a server is read as one.
+func openCodeServers(mcp *node) []member {
+	var found []member
+	nested := mcp.get("servers")
+	isServer := nested != nil && (nested.kind != object || describes(nested))
+	if nested != nil {
+		for _, m := range nested.members {
+			_, known := fields[m.key]
+			if !isServer || m.value.kind == object && !known {
+				found = append(found, m)
+			}
+		}
+	}
+	newer := nested != nil && (!isServer || len(found) > 0)
+	for _, m := range mcp.members {
+		if m.key == "servers" && isServer || m.key != "servers" && (!newer || describes(m.value)) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// describes reports whether a value has members that describe a server.
+func describes(n *node) bool {
+	return slices.ContainsFunc(n.members, func(m member) bool {
 		_, known := fields[m.key]
 		return known && m.value.kind != object
 	})

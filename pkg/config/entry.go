@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,7 +32,8 @@ type entry struct {
 	name     string
 	line     int
 	disabled bool
-	problems []finding.Finding
+	problems []finding.Finding // why it cannot be used
+	notes    []finding.Finding
 	source   *lockfile.Source
 	launch   launch
 
@@ -149,4 +151,11 @@ func (e *entry) record() {
 	if len(e.problems) == 0 {
 		e.source = src
 	}
+	if e.file != nil && e.file.inside && machinePath.MatchString(src.Command) {
+		f := finding.New(finding.SourceMachinePath, e.place(e.line), fmt.Sprintf("the command of %s is a full path, which other machines may not have", e.name))
+		e.notes = append(e.notes, f)
+	}
 }
+
+// machinePath is how a full path starts, on any system.
+var machinePath = regexp.MustCompile(`^(?:/|~|[A-Za-z]:[\\/]|\\\\)`)

@@ -19,7 +19,7 @@ var fields = map[string]func(*entry, member){
 	"cwd":       (*entry).setCwd,
 	"env":       (*entry).addEnv,
 	"envFile":   (*entry).setEnvFile,
-	"url":       func(e *entry, m member) { e.setURL(m, e.file.urlTransport()) },
+	"url":       func(e *entry, m member) { e.setURL(m, e.file.client.urlTransport) },
 	"serverUrl": func(e *entry, m member) { e.setURL(m, "") },
 	"httpUrl":   func(e *entry, m member) { e.setURL(m, lockfile.HTTP) },
 	"headers":   (*entry).addHeaders,
@@ -61,13 +61,6 @@ var transports = map[string]lockfile.Transport{
 	"sse": lockfile.SSE,
 }
 
-func (f *file) urlTransport() lockfile.Transport {
-	if f.client.urlIsSSE {
-		return lockfile.SSE
-	}
-	return ""
-}
-
 // text returns the string that a member holds.
 func (e *entry) text(m member) (string, bool) {
 	if m.value.kind != text {
@@ -102,7 +95,7 @@ func (e *entry) setCommand(m member) {
 		for _, part := range m.value.members {
 			switch part.key {
 			case "path":
-				e.setCommand(part)
+				e.setProgram(part)
 			case "args":
 				e.setArgs(part)
 			case "env":
@@ -113,21 +106,25 @@ func (e *entry) setCommand(m member) {
 		for i, item := range m.value.items {
 			part := member{m.key, item.line, item}
 			if i == 0 {
-				e.setCommand(part)
+				e.setProgram(part)
 			} else {
 				e.launch.args = append(e.launch.args, e.template(part))
 			}
 		}
 	default:
-		t := e.template(m)
-		switch {
-		case len(e.launch.command) > 0:
-			e.bad(m.line, "the entry has two commands")
-		case len(t) == 0 && m.value.kind == text:
-			e.bad(m.line, "the command is empty")
-		default:
-			e.launch.command = t
-		}
+		e.setProgram(m)
+	}
+}
+
+func (e *entry) setProgram(m member) {
+	t := e.template(m)
+	switch {
+	case len(e.launch.command) > 0:
+		e.bad(m.line, "the entry has two commands")
+	case m.value.kind == text && m.value.text == "":
+		e.bad(m.line, "the command is empty")
+	default:
+		e.launch.command = t
 	}
 }
 
@@ -258,6 +255,9 @@ func (e *entry) addRequestOptions(m member) {
 // forwardEnv reads the names of variables that are handed on, each a string or an
 // object with a name.
 func (e *entry) forwardEnv(m member) {
+	if m.value.kind != array {
+		e.bad(m.line, "%s stands where env_vars must be a list of names", m.value.kind)
+	}
 	for _, item := range m.value.items {
 		if item.kind == object {
 			item = item.get("name")
@@ -270,7 +270,7 @@ func (e *entry) forwardEnv(m member) {
 		if !ok {
 			continue
 		}
-		e.launch.env = e.put(e.launch.env, member{name, m.line, item}, "variable", e.variable(m.line, name))
+		e.launch.env = e.put(e.launch.env, member{name, m.line, item}, "variable", e.variable(m.line, "env_vars", name))
 	}
 }
 
@@ -282,26 +282,32 @@ func (e *entry) addVariableHeaders(m member) {
 		if !validHeader(v.key) {
 			e.bad(v.line, "%q is no name of a header", v.key)
 		} else if name, ok := e.text(v); ok {
-			e.launch.headers = e.put(e.launch.headers, v, "header", e.variable(v.line, name))
+			e.launch.headers = e.put(e.launch.headers, v, "header", e.variable(v.line, m.key, name))
 		}
 	}
 }
 
 func (e *entry) addBearer(m member) {
 	if name, ok := e.text(m); ok {
+		token := e.variable(m.line, m.key, name)
 		m.key = "Authorization"
-		e.launch.headers = e.put(e.launch.headers, m, "header", append(template{{literal: "Bearer "}}, e.variable(m.line, name)...))
+		e.launch.headers = e.put(e.launch.headers, m, "header", append(template{{literal: "Bearer "}}, token...))
 	}
 }
 
-// variable is the template of a variable that is named without a dollar sign.
-func (e *entry) variable(line int, name string) template {
+// variable is the template of a variable that a member names without a dollar
+// sign. What is no name is not shown: people put the secret there by mistake.
+func (e *entry) variable(line int, what, name string) template {
 	ref, err := variable(name)
-	if err != nil {
-		e.bad(line, "%q is no name of a variable", name)
-		return nil
+	switch {
+	case err != nil:
+		e.bad(line, "%s holds something else than the name of a variable", what)
+	case looksGenerated(name) && strings.ToUpper(name) != name:
+		e.secret(line, "%s holds what looks like a secret, not the name of a variable", what)
+	default:
+		return template{{ref: ref}}
 	}
-	return template{{ref: ref}}
+	return nil
 }
 
 // literalPrefix begins a value that stands for a literal, in a source.

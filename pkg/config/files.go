@@ -62,8 +62,8 @@ func (l *loader) files(ctx context.Context) error {
 				return err
 			}
 			folder, rest, _ := strings.Cut(name, "/")
-			if folder = folders[folder]; folder == "" || strings.HasPrefix(folder, "/.") {
-				continue // there is no such folder
+			if folder = folders[folder]; folder == "" {
+				continue
 			}
 			l.known(&clients[i], filepath.ToSlash(folder)+"/"+rest, false)
 		}
@@ -102,12 +102,8 @@ func (l *loader) known(c *client, name string, inside bool) {
 func (l *loader) named(name string) {
 	f := &file{client: &anyClient, named: true, loader: l}
 	f.name, f.inside = l.locate(name)
-	for i := range clients {
-		c := &clients[i]
-		if slices.ContainsFunc(c.repository, func(known string) bool { return fits(f.name, known) }) {
-			f.client = c
-			break
-		}
+	if c := clientOf(f.name); c != nil {
+		f.client = c
 	}
 	l.load(f)
 }

@@ -71,7 +71,9 @@ func (p *jsonParser) value() (*node, error) {
 		_, err = p.r.Null()
 	default:
 		n.kind = number
-		_, err = p.r.Raw()
+		var raw []byte
+		raw, err = p.r.Raw()
+		n.text = string(raw)
 	}
 	return n, err
 }
@@ -99,33 +101,32 @@ func blank(src []byte) []byte {
 	comma, last := -1, byte(0)
 	for i := 0; i < len(out); {
 		c := out[i]
-		switch {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			i++
+		next := i + 1
+		switch c {
+		case ' ', '\t', '\n', '\r':
+			i = next
 			continue
-		case c == '"':
-			i = stringEnd(out, i)
-		case c == '/' && commentEnd(out, i) > 0:
-			end := commentEnd(out, i)
-			for ; i < end; i++ {
+		case '"':
+			next = stringEnd(out, i)
+		case '/':
+			if next = commentEnd(out, i); next == 0 {
+				return out // the reader refuses what stands here
+			}
+			for ; i < next; i++ {
 				if out[i] != '\n' && out[i] != '\r' {
 					out[i] = ' '
 				}
 			}
 			continue
-		default:
-			i++
 		}
-		switch {
-		case c == ',' && last != 0 && last != ',' && last != '[' && last != '{' && last != ':':
-			comma = i - 1
-		case (c == '}' || c == ']') && comma >= 0:
+		if (c == '}' || c == ']') && comma >= 0 {
 			out[comma] = ' '
-			comma = -1
-		default:
-			comma = -1
 		}
-		last = c
+		comma = -1
+		if c == ',' && last != 0 && last != ',' && last != '[' && last != '{' && last != ':' {
+			comma = i
+		}
+		last, i = c, next
 	}
 	return out
 }
@@ -147,13 +148,13 @@ func stringEnd(src []byte, pos int) int {
 // none does or it is not closed.
 func commentEnd(src []byte, pos int) int {
 	rest := src[pos:]
-	switch {
-	case bytes.HasPrefix(rest, []byte("//")):
+	if bytes.HasPrefix(rest, []byte("//")) {
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
 			return pos + end
 		}
 		return len(src)
-	case bytes.HasPrefix(rest, []byte("/*")):
+	}
+	if bytes.HasPrefix(rest, []byte("/*")) {
 		if end := bytes.Index(rest[2:], []byte("*/")); end >= 0 {
 			return pos + 2 + end + 2
 		}

@@ -36,6 +36,9 @@ func merge(entries []*entry) *Set {
 			continue
 		}
 		set.Servers = append(set.Servers, server(on, false))
+		for _, e := range on {
+			set.Findings = append(set.Findings, e.notes...)
+		}
 	}
 	return set
 }

@@ -15,36 +15,55 @@ import (
 // no lines of values, so those of tables are looked for in the text; a value has
 // the line of its table.
 func parseTOML(src []byte) (*node, error) {
-	if deep(src) {
-		return nil, &syntaxError{0, 0, fmt.Sprintf("nested deeper than %d levels", maxDepth)}
+	if err := simpleTOML(src); err != nil {
+		return nil, err
 	}
 	var root map[string]any
 	if _, err := toml.Decode(string(src), &root); err != nil {
 		var parse toml.ParseError
 		if errors.As(err, &parse) {
-			return nil, &syntaxError{parse.Position.Line, parse.Position.Col, parse.Message}
+			return nil, &syntaxError{parse.Position.Line, parse.Position.Col, strings.TrimSuffix(parse.Message, ".")}
 		}
 		return nil, &syntaxError{0, 0, err.Error()}
 	}
 	return fromTOML(root, tableLines(src), "", 1, 0)
 }
 
-// deep reports whether a text opens more brackets than may be nested. Brackets
-// inside strings count as well, and those that are closed count down: it keeps the
-// library, which recurses, from hostile depth.
-func deep(src []byte) bool {
-	depth := 0
+// The bounds of a TOML text. The library recurses into brackets, and the time it
+// takes for a dotted key grows with the square of its parts, so the dots of each
+// line count by their square: 512 in one line, or 20 in each of 655 lines.
+const (
+	maxTOML = 256 << 10
+	maxDots = 512 * 512
+)
+
+// simpleTOML refuses what the library would spend too much on. Brackets and dots
+// inside strings count as well, and closed brackets count down.
+func simpleTOML(src []byte) error {
+	if len(src) > maxTOML {
+		return &syntaxError{0, 0, fmt.Sprintf("larger than %d KiB", maxTOML>>10)}
+	}
+	line, depth, dots, squares := 1, 0, 0, 0
 	for _, c := range src {
 		switch c {
+		case '\n':
+			line, dots = line+1, 0
 		case '[', '{':
-			if depth++; depth > maxDepth {
-				return true
-			}
+			depth++
 		case ']', '}':
 			depth = max(0, depth-1)
+		case '.':
+			squares += 2*dots + 1
+			dots++
+		}
+		if depth > maxDepth {
+			return &syntaxError{line, 0, fmt.Sprintf("nested deeper than %d levels", maxDepth)}
+		}
+		if squares > maxDots {
+			return &syntaxError{line, 0, "too many dots for the keys of a configuration"}
 		}
 	}
-	return false
+	return nil
 }
 
 func fromTOML(v any, lines map[string]int, name string, line, depth int) (*node, error) {
@@ -93,7 +112,7 @@ func fromTOML(v any, lines map[string]int, name string, line, depth int) (*node,
 	case bool:
 		n.kind, n.yes = boolean, v
 	case int64, float64:
-		n.kind = number
+		n.kind, n.text = number, fmt.Sprint(v)
 	default:
 		n.kind = other
 	}

@@ -22,7 +22,7 @@ const maxDepth = 128
 type node struct {
 	kind    kind
 	line    int
-	text    string // of a string
+	text    string // of a string, or a number as spelled
 	yes     bool   // of a boolean
 	members []member
 	items   []*node

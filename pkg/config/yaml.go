@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -37,7 +38,7 @@ func yamlError(err error) error {
 			return &syntaxError{line, 0, m[2]}
 		}
 	}
-	return &syntaxError{0, 0, err.Error()}
+	return &syntaxError{0, 0, strings.TrimPrefix(err.Error(), "yaml: ")}
 }
 
 func fromYAML(y *yaml.Node, depth int) (*node, error) {

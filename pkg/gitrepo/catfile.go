@@ -134,10 +134,7 @@ func (b *batch) request(id Hash, max int64) (Kind, []byte, error) {
 
 func (c *catFile) ref(ctx context.Context, name string) (Ref, error) {
 	out := Ref{Name: name}
-	target, err := c.git.line(ctx, "symbolic-ref", "--quiet", "--no-recurse", "--", name)
-	if exitCode(err) == 129 { // git before 2.40 has no --no-recurse
-		target, err = c.git.line(ctx, "symbolic-ref", "--quiet", "--", name)
-	}
+	target, err := c.git.line(ctx, "symbolic-ref", "--quiet", "--", name)
 	switch {
 	case err == nil:
 		out.Target = target

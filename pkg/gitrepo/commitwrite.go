@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -210,64 +211,56 @@ func (r *Repo) newTree(ctx context.Context, base Hash, changes map[string]Entry,
 	if err != nil {
 		return Hash{}, err
 	}
-	entries := slices.Clone(old)
+	entries := make(map[string]Entry, len(old)+len(changes))
+	for _, e := range old {
+		entries[e.Name] = e
+	}
 	inner := map[string]map[string]Entry{}
 	for path, entry := range changes {
 		name, rest, deeper := strings.Cut(path, "/")
-		if !deeper {
-			if entries, err = replaceEntry(entries, name, entry, at); err != nil {
-				return Hash{}, err
+		switch was, there := entries[name]; {
+		case deeper:
+			if inner[name] == nil {
+				inner[name] = map[string]Entry{}
 			}
-			continue
+			inner[name][rest] = entry
+		case entry.Mode == 0:
+			delete(entries, name)
+		case there && !was.Mode.IsFile(): // nor is a submodule or a symlink replaced
+			return Hash{}, &ModeError{Path: at + name, Mode: was.Mode}
+		default:
+			entries[name] = entry
 		}
-		if inner[name] == nil {
-			inner[name] = map[string]Entry{}
-		}
-		inner[name][rest] = entry
 	}
 	for name, below := range inner {
-		folder, _ := findEntry(old, name)
-		if folder.Mode != ModeFolder && folder.Mode != 0 {
+		folder, there := entries[name]
+		if there && folder.Mode != ModeFolder {
 			return Hash{}, &ModeError{Path: at + name, Mode: folder.Mode}
 		}
 		id, err := r.newTree(ctx, folder.ID, below, objects, at+name+"/")
 		if err != nil {
 			return Hash{}, err
 		}
-		entry := Entry{}
-		if !id.IsZero() {
-			entry = Entry{Name: name, Mode: ModeFolder, ID: id}
-		}
-		if entries, err = replaceEntry(entries, name, entry, at); err != nil {
-			return Hash{}, err
+		entries[name] = Entry{Name: name, Mode: ModeFolder, ID: id}
+		if id.IsZero() {
+			delete(entries, name)
 		}
 	}
 	if len(entries) == 0 {
 		return Hash{}, nil
 	}
-	return objects.add(KindTree, formatTree(entries)), nil
+	sorted := slices.SortedFunc(maps.Values(entries), compareEntries)
+	return objects.add(KindTree, formatTree(sorted)), nil
 }
 
-// replaceEntry puts entry in place of the one of that name; a zero entry
-// removes it. A folder or submodule is never replaced by a file.
-func replaceEntry(entries []Entry, name string, entry Entry, at string) ([]Entry, error) {
-	old, found := findEntry(entries, name)
-	if found && entry.Mode.IsFile() && !old.Mode.IsFile() {
-		return nil, &ModeError{Path: at + name, Mode: old.Mode}
+func compareEntries(a, b Entry) int {
+	switch {
+	case treeLess(a, b):
+		return -1
+	case treeLess(b, a):
+		return 1
 	}
-	if found {
-		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Name == name })
-	}
-	if entry.Mode != 0 {
-		i, _ := slices.BinarySearchFunc(entries, entry, func(a, b Entry) int {
-			if treeLess(a, b) {
-				return -1
-			}
-			return 1
-		})
-		entries = slices.Insert(entries, i, entry)
-	}
-	return entries, nil
+	return 0
 }
 
 // formatTree is the opposite of ParseTree.

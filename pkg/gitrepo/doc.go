@@ -26,10 +26,12 @@
 //
 // # Writing
 //
-// Commits and tags are written through the user's own git program, by
+// Commits and tags are written through the user's own git program (2.36 or newer), by
 // plumbing; see [Repo.Commit] and [Repo.SignedTag]. Every call to git drops
 // the GIT_* variables of the environment, names the repository and the work
 // tree, reads no replacement and no graft, and starts neither a file system
 // monitor nor a hook nor a signing program that the repository's configuration
-// names. Nothing here reads the network but [Fetch].
+// names. (Naming the repository also means that git's question of who owns its
+// folder is not asked: nothing that its owner may have configured is started.)
+// Nothing here reads the network but [Fetch].
 package gitrepo

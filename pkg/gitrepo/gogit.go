@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	git "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -27,8 +26,9 @@ const objectCacheSize = 48 << 20
 // maxSymbolicRefs bounds a chain of symbolic references, as git does.
 const maxSymbolicRefs = 5
 
-// goGit reads a repository through go-git.
+// goGit reads a repository through go-git, but for loose objects.
 type goGit struct {
+	objects string     // the folder of objects
 	mu      sync.Mutex // go-git's storage is not safe for concurrent readers
 	storage *filesystem.Storage
 }
@@ -37,23 +37,24 @@ type goGit struct {
 // in no alternate, and reads relative ones wrongly.
 var errAlternates = errors.New("objects are borrowed from another repository (objects/info/alternates)")
 
-func openGoGit(p place) (*goGit, error) {
+func openGoGit(p place, maxObject int64) (*goGit, error) {
 	if exists(filepath.Join(p.commonDir, "objects", "info", "alternates")) {
 		return nil, errAlternates
 	}
-	var fs billy.Filesystem = osfs.New(p.gitDir)
+	fs := osfs.New(p.gitDir)
 	if p.commonDir != p.gitDir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(p.commonDir))
 	}
 	storage := filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(objectCacheSize), filesystem.Options{
-		KeepDescriptors: true,
+		KeepDescriptors:      true,
+		LargeObjectThreshold: maxObject,
 	})
 	// Open refuses the extensions of the repository format that go-git lacks.
 	if _, err := git.Open(storage, nil); err != nil {
 		_ = storage.Close()
 		return nil, err
 	}
-	return &goGit{storage: storage}, nil
+	return &goGit{objects: filepath.Join(p.commonDir, "objects"), storage: storage}, nil
 }
 
 func (g *goGit) object(ctx context.Context, id Hash, max int64) (Kind, []byte, error) {
@@ -62,6 +63,9 @@ func (g *goGit) object(ctx context.Context, id Hash, max int64) (Kind, []byte, e
 	}
 	if id.Size() != len(plumbing.Hash{}) {
 		return "", nil, &MissingObjectError{ID: id}
+	}
+	if kind, body, found, err := readLoose(g.objects, id, max); found {
+		return kind, body, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,16 +88,15 @@ func (g *goGit) read(id Hash, max int64) (kind Kind, body []byte, err error) {
 	}()
 	var h plumbing.Hash
 	copy(h[:], id.b[:])
-	size, err := g.storage.EncodedObjectSize(h)
-	if err != nil {
-		return "", nil, storageError(id, err)
-	}
-	if size > max {
-		return "", nil, &TooLargeError{ID: id, Size: size, Max: max}
-	}
+	// Only small objects are in memory after this; a larger one is opened. (Asking
+	// for the size first would look for a loose object before looking in packs.)
 	obj, err := g.storage.EncodedObject(plumbing.AnyObject, h)
 	if err != nil {
 		return "", nil, storageError(id, err)
+	}
+	size := obj.Size()
+	if size > max {
+		return "", nil, &TooLargeError{ID: id, Size: size, Max: max}
 	}
 	r, err := obj.Reader()
 	if err != nil {
@@ -135,9 +138,7 @@ func (g *goGit) ref(_ context.Context, name string) (Ref, error) {
 			return out, nil
 		}
 		name = string(ref.Target())
-		if out.Target == "" {
-			out.Target = name
-		}
+		out.Target = name
 	}
 	return Ref{}, fmt.Errorf("reference %q: more than %d symbolic references in a row", out.Name, maxSymbolicRefs)
 }

@@ -39,7 +39,6 @@ type Repo struct {
 	back      backend
 	git       *gitProgram
 	maxObject int64
-	env       []string
 
 	mu    sync.Mutex
 	trees treeCache
@@ -68,7 +67,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if opts.MaxObject == 0 {
 		opts.MaxObject = DefaultMaxObject
 	}
-	r := &Repo{place: p, maxObject: opts.MaxObject, env: opts.Env}
+	r := &Repo{place: p, maxObject: opts.MaxObject}
 	r.git = &gitProgram{env: opts.Env, dir: p.gitDir, git: p.gitDir, work: p.root}
 	if p.root != "" {
 		r.git.dir = p.root
@@ -80,22 +79,22 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if found, err := exec.LookPath(name); err == nil && filepath.IsAbs(found) {
 		r.git.path = found
 	}
-	r.back, err = openBackend(ctx, p, r.git, opts.Backend)
+	r.back, err = openBackend(ctx, p, r.git, opts)
 	if err != nil {
 		return nil, &UnsupportedError{Dir: p.gitDir, Err: err}
 	}
 	return r, nil
 }
 
-func openBackend(ctx context.Context, p place, g *gitProgram, want Backend) (backend, error) {
-	if want == GitProgram {
+func openBackend(ctx context.Context, p place, g *gitProgram, opts Options) (backend, error) {
+	if opts.Backend == GitProgram {
 		return openCatFile(ctx, g)
 	}
-	b, err := openGoGit(p)
+	b, err := openGoGit(p, opts.MaxObject)
 	if err == nil {
 		return b, nil
 	}
-	if want == GoGit {
+	if opts.Backend == GoGit {
 		return nil, err
 	}
 	c, gitErr := openCatFile(ctx, g)
@@ -134,8 +133,9 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// findRepository looks in dir and in each folder above it, as git does, for
-// ".git" (a folder or a file that names one) and for a bare repository.
+// findRepository looks in dir and in each folder above it for ".git" (a folder
+// or a file that names one). A bare repository has to be dir itself: one that
+// lies inside a work tree could have come with a pull request.
 func findRepository(dir string) (place, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -158,22 +158,15 @@ func findRepository(dir string) (place, error) {
 			return placeOf(target, at)
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return place{}, err
-		case isGitDir(at):
-			return bareOrInside(at)
+		case filepath.Base(at) == ".git" && isGitDir(at):
+			return placeOf(at, filepath.Dir(at))
+		case at == start && isGitDir(at):
+			return placeOf(at, "")
 		}
 		if at == filepath.Dir(at) {
 			return place{}, fmt.Errorf("%s: %w (nor is any folder above it)", dir, ErrNotRepository)
 		}
 	}
-}
-
-// bareOrInside judges a folder that is itself a git folder: a bare repository,
-// or the ".git" of a work tree that the caller stands in.
-func bareOrInside(dir string) (place, error) {
-	if filepath.Base(dir) == ".git" {
-		return placeOf(dir, filepath.Dir(dir))
-	}
-	return placeOf(dir, "")
 }
 
 // isGitDir applies git's own test of a git folder.

@@ -160,16 +160,27 @@ func (r *Repo) collect(ctx context.Context, id Hash, seen map[Hash]bool) ([]Node
 // ancestor of itself.
 func (r *Repo) IsAncestor(ctx context.Context, a, b Hash) (bool, error) {
 	found := false
-	err := r.breadthFirst(ctx, []Hash{b}, func(n Node) bool {
-		found = found || n.ID == a
-		return !found
+	err := r.breadthFirst(ctx, []Hash{b}, func(n Node) next {
+		if n.ID == a {
+			found = true
+			return stop
+		}
+		return follow
 	})
 	return found && err == nil, err
 }
 
+// next is where a walk goes from a commit.
+type next int
+
+const (
+	follow next = iota // on to its parents
+	leave              // not to its parents
+	stop               // nowhere: the walk ends
+)
+
 // breadthFirst visits what the heads reach, nearest first, each commit once.
-// visit returns false to go no further from a commit.
-func (r *Repo) breadthFirst(ctx context.Context, heads []Hash, visit func(Node) bool) error {
+func (r *Repo) breadthFirst(ctx context.Context, heads []Hash, visit func(Node) next) error {
 	queue, seen := slices.Clone(heads), map[Hash]bool{}
 	for i := 0; i < len(queue); i++ {
 		if seen[queue[i]] {
@@ -180,8 +191,11 @@ func (r *Repo) breadthFirst(ctx context.Context, heads []Hash, visit func(Node) 
 		if err != nil {
 			return err
 		}
-		if visit(n) {
+		switch visit(n) {
+		case follow:
 			queue = append(queue, n.Parents...)
+		case stop:
+			return nil
 		}
 	}
 	return nil
@@ -192,30 +206,30 @@ func (r *Repo) breadthFirst(ctx context.Context, heads []Hash, visit func(Node) 
 // it is the one nearest to a. It fails with ErrNotFound for unrelated histories.
 func (r *Repo) MergeBase(ctx context.Context, a, b Hash) (Hash, error) {
 	ofA := map[Hash]int{} // distance order from a
-	err := r.breadthFirst(ctx, []Hash{a}, func(n Node) bool {
+	err := r.breadthFirst(ctx, []Hash{a}, func(n Node) next {
 		ofA[n.ID] = len(ofA)
-		return true
+		return follow
 	})
 	if err != nil {
 		return Hash{}, err
 	}
 	common := map[Hash]bool{}
 	var below []Hash
-	err = r.breadthFirst(ctx, []Hash{b}, func(n Node) bool {
+	err = r.breadthFirst(ctx, []Hash{b}, func(n Node) next {
 		if _, ok := ofA[n.ID]; !ok {
-			return true
+			return follow
 		}
 		common[n.ID] = true
 		below = append(below, n.Parents...)
-		return false
+		return leave
 	})
 	if err != nil {
 		return Hash{}, err
 	}
 	if len(common) > 1 {
-		err = r.breadthFirst(ctx, below, func(n Node) bool {
+		err = r.breadthFirst(ctx, below, func(n Node) next {
 			delete(common, n.ID)
-			return true
+			return follow
 		})
 		if err != nil {
 			return Hash{}, err

@@ -37,19 +37,24 @@ func (e *WorktreeError) Error() string {
 }
 
 // CheckWorktreeFile compares the checked-out file with the one in a commit's
-// tree, byte for byte. nil means that they are the same regular file; a
+// tree, by the id that its bytes have. nil means that they are the same regular file; a
 // *WorktreeError says how they differ; the errors of File may come as well.
 func (r *Repo) CheckWorktreeFile(ctx context.Context, commit Hash, path string) error {
-	want, _, err := r.File(ctx, commit, path, r.maxObject)
+	entry, err := r.fileEntry(ctx, commit, path)
 	if err != nil {
 		return err
 	}
 	have, _, err := r.workFile(path, r.maxObject)
+	if err != nil {
+		return err
+	}
+	if objectID(KindBlob, have, entry.ID.Size()) == entry.ID {
+		return nil
+	}
+	want, err := r.Blob(ctx, entry.ID)
 	switch {
 	case err != nil:
 		return err
-	case bytes.Equal(have, want):
-		return nil
 	case bytes.Equal(bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n")), want):
 		return &WorktreeError{Path: path, Problem: LineEndings}
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -359,6 +361,97 @@ func TestSignedTag(t *testing.T) {
 					t.Errorf("tag %q was made", name)
 				}
 			}
+		})
+	}
+}
+
+// TestCommitMany commits more files than fit a command line, some of them large.
+func TestCommitMany(t *testing.T) {
+	ctx := context.Background()
+	s := newSandbox(t)
+	s.history()
+	var paths []string
+	for i := range 3000 {
+		path := fmt.Sprintf("%s/%03d/%s-%d.json", strings.Repeat("n", 40), i%7, strings.Repeat("x", 60), i)
+		s.write(path, strings.Repeat(fmt.Sprintln(i), i))
+		paths = append(paths, path)
+	}
+	r := s.open(Automatic)
+	if _, err := r.Commit(ctx, CommitOptions{Paths: paths, Message: "many"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.git("status", "--porcelain"); got != "" {
+		t.Errorf("status: %s", got)
+	}
+	if got := s.git("diff-tree", "-r", "--name-only", "HEAD~1", "HEAD"); strings.Count(got, "\n") != len(paths)-1 {
+		t.Errorf("%d files were committed", strings.Count(got, "\n")+1)
+	}
+}
+
+func TestCommitAuthor(t *testing.T) {
+	ctx := context.Background()
+	s := newSandbox(t)
+	s.history()
+	s.write("f", "x")
+	r := s.open(Automatic)
+	opts := CommitOptions{Paths: []string{"f"}, Message: "m", AuthorName: "Carol <x", AuthorEmail: "carol@example.com"}
+	if _, err := r.Commit(ctx, opts); err == nil {
+		t.Error("an author with a bracket was accepted")
+	}
+	opts.AuthorName = "Carol"
+	for _, bad := range []string{"", " \n", "a\x00b", "a\r\nb", "\xff"} {
+		opts.Message = bad
+		if _, err := r.Commit(ctx, opts); err == nil {
+			t.Errorf("message %q was accepted", bad)
+		}
+	}
+	opts.Message = "m"
+	if _, err := r.Commit(ctx, opts); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.git("log", "-1", "--format=%an <%ae> %cn"); got != "Carol <carol@example.com> Bob" {
+		t.Errorf("persons are %s", got)
+	}
+}
+
+func TestBareRefusesWork(t *testing.T) {
+	ctx := context.Background()
+	s := newSandbox(t)
+	s.git("init", "-q", "--bare", "-b", "main")
+	r := s.open(Automatic)
+	if _, err := r.Commit(ctx, CommitOptions{Paths: []string{"f"}, Message: "m"}); !errors.Is(err, ErrBare) {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := r.Resolve(ctx, "HEAD"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Resolve: %v", err)
+	}
+}
+
+// TestReadTogether reads from many goroutines, for the race detector.
+func TestReadTogether(t *testing.T) {
+	ctx := context.Background()
+	s := newSandbox(t)
+	_, last := s.history()
+	for _, packed := range []bool{false, true} {
+		if packed {
+			s.git("gc", "-q")
+		}
+		eachBackend(t, func(t *testing.T, b Backend) {
+			r := s.open(b)
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					for range 20 {
+						if body, _, err := r.File(ctx, last, "agentgateway.lock", 100); err != nil || string(body) != "two\n" {
+							t.Errorf("File = %q, %v", body, err)
+						}
+					}
+					if nodes, err := r.History(ctx, last); err != nil || len(nodes) != 2 {
+						t.Errorf("History = %v, %v", nodes, err)
+					}
+				})
+			}
+			wg.Wait()
 		})
 	}
 }

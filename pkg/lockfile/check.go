@@ -40,16 +40,7 @@ func Check(f *File) []finding.Finding {
 func IsFormatted(src []byte, f *File) bool { return bytes.Equal(src, formatAnew(f)) }
 
 // formatAnew is Format without regard to what was read.
-func formatAnew(f *File) []byte {
-	anew := *f
-	anew.Servers = make([]*Server, len(f.Servers))
-	for i, s := range f.Servers {
-		entry := *s
-		entry.entry = nil
-		anew.Servers[i] = &entry
-	}
-	return Format(&anew)
-}
+func formatAnew(f *File) []byte { return format(f, (*writer).server) }
 
 // otherForm returns the first line that is not as it would be written.
 func otherForm(f *File) (line int, ok bool) {

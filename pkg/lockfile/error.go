@@ -68,6 +68,9 @@ func within(err error, step string) error {
 }
 
 func memberStep(name string) string {
+	if name == "" {
+		return `[""]`
+	}
 	for i := range len(name) {
 		c := name[i]
 		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {

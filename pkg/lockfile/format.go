@@ -19,12 +19,11 @@ import (
 // for byte as it stood, whatever its form; an entry that says anything else is
 // written anew. That is found by reading the old bytes again, so that changing an
 // entry needs no further step. [File.Reformat] makes all entries be written anew.
-func Format(f *File) []byte {
-	size := 256
-	for _, s := range f.Servers {
-		size += len(s.entry) + 64
-	}
-	w := writer{dst: make([]byte, 0, size)}
+func Format(f *File) []byte { return format(f, (*writer).entry) }
+
+// format writes a file, each entry by entry.
+func format(f *File, entry func(*writer, *Server)) []byte {
+	w := writer{dst: make([]byte, 0, len(f.src)+len(f.src)/8+1024)}
 	w.open('{')
 	w.member("lockfileVersion")
 	w.dst = append(w.dst, '0'+Version)
@@ -34,7 +33,8 @@ func Format(f *File) []byte {
 	w.member("servers")
 	w.open('{')
 	for _, s := range inOrder(f.Servers, func(a, b *Server) int { return strings.Compare(a.Name, b.Name) }) {
-		w.entry(s)
+		w.element()
+		entry(&w, s)
 	}
 	w.close('}')
 	w.close('}')
@@ -94,10 +94,12 @@ func (w *writer) element() {
 	w.line()
 }
 
+// member begins a member of the format, whose name needs no escape.
 func (w *writer) member(name string) {
 	w.element()
-	w.text(name)
-	w.dst = append(w.dst, ':', ' ')
+	w.dst = append(w.dst, '"')
+	w.dst = append(w.dst, name...)
+	w.dst = append(w.dst, '"', ':', ' ')
 }
 
 // text writes a string. Characters that a reader cannot see stand as escapes.
@@ -153,7 +155,9 @@ func (w *writer) tableMember(name string, table map[string]string) {
 	w.member(name)
 	w.open('{')
 	for _, key := range slices.Sorted(maps.Keys(table)) {
-		w.member(key)
+		w.element()
+		w.text(key)
+		w.dst = append(w.dst, ':', ' ')
 		w.text(table[key])
 	}
 	w.close('}')
@@ -161,7 +165,6 @@ func (w *writer) tableMember(name string, table map[string]string) {
 
 // entry writes a server, as it was read where that says the same.
 func (w *writer) entry(s *Server) {
-	w.element()
 	start := len(w.dst)
 	w.server(s)
 	if s.entry == nil || bytes.Equal(w.dst[start:], s.entry) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
@@ -22,9 +23,9 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 	if opts.Width == 0 {
 		opts.Width = 80
 	}
-	t := &textWriter{opts: opts}
+	t := &textWriter{opts: opts, differ: newWordDiffer()}
 	if r.Subject != "" {
-		t.line(0, r.Subject)
+		t.wrap(0, r.Subject)
 		t.line(0, "")
 	}
 	for _, s := range r.Servers {
@@ -37,8 +38,9 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 }
 
 type textWriter struct {
-	b    strings.Builder
-	opts TextOptions
+	b      strings.Builder
+	opts   TextOptions
+	differ *wordDiffer
 }
 
 // The colours, as SGR parameters.
@@ -69,49 +71,56 @@ func (t *textWriter) line(indent int, text string) {
 }
 
 // wrap writes text of a server or a check, escaped, in lines of the width.
-func (t *textWriter) wrap(indent int, color, text string) {
-	for line := range strings.SplitSeq(textcheck.TerminalLines(strings.TrimRight(text, "\n")), "\n") {
-		for _, part := range wrapLine(line, t.opts.Width-indent) {
-			t.line(indent, t.paint(color, part))
-		}
-	}
-}
+func (t *textWriter) wrap(indent int, text string) { t.hang(indent, "", "", "", text) }
 
-// wrapLine breaks a line between words, or within a word that is too long.
-func wrapLine(line string, width int) []string {
-	width = max(width, 20)
-	var out []string
-	runes := []rune(line)
-	for len(runes) > width {
-		cut := width
-		for i := width; i > width/2; i-- {
-			if runes[i] == ' ' {
-				cut = i
-				break
+// hang is like wrap, with a mark before the first line; the others stand below
+// the first one's text.
+func (t *textWriter) hang(indent int, markColor, mark, color, text string) {
+	inner, head := indent+utf8.RuneCountInString(mark), t.paint(markColor, mark)
+	for line := range strings.SplitSeq(textcheck.TerminalLines(strings.TrimRight(text, "\n")), "\n") {
+		for _, part := range wrapLine(line, t.opts.Width-inner) {
+			if head == "" {
+				t.line(inner, t.paint(color, part))
+				continue
 			}
-		}
-		out = append(out, strings.TrimRight(string(runes[:cut]), " "))
-		runes = runes[cut:]
-		for len(runes) > 0 && runes[0] == ' ' {
-			runes = runes[1:]
+			t.line(indent, head+t.paint(color, part))
+			head = ""
 		}
 	}
-	return append(out, string(runes))
 }
 
 func (t *textWriter) server(s Server) {
 	color := map[State]string{Unchanged: green, Differs: red, New: yellow, Gone: yellow, Unchecked: red}[s.State]
-	head := t.paint(bold, textcheck.Terminal(s.Name)) + "  " + t.paint(color, string(s.State))
-	if about := countsText(s.Counts); about != "" {
-		head += "  " + t.paint(dim, about)
-	}
-	t.line(0, head)
+	t.segments(0, "", "", []segment{{bold, textcheck.Clip(s.Name, clipName)}, {color, string(s.State)}, {dim, countsText(s.Counts)}})
 	for _, c := range s.Changes {
 		t.change(c)
 	}
 	if len(s.Changes) > 0 {
 		t.line(0, "")
 	}
+}
+
+// A segment is a part of a line with a colour of its own.
+type segment struct{ color, text string }
+
+// segments writes the parts that are not empty on one line, escaped; where that
+// would be too long, in several and without colours.
+func (t *textWriter) segments(indent int, markColor, mark string, parts []segment) {
+	var plain, painted []string
+	for _, p := range parts {
+		if text := textcheck.Terminal(p.text); text != "" {
+			plain, painted = append(plain, text), append(painted, t.paint(p.color, text))
+		}
+	}
+	line, length := strings.Join(plain, "  "), indent+utf8.RuneCountInString(mark)
+	for _, r := range line {
+		length += columns(r)
+	}
+	if length > t.opts.Width {
+		t.hang(indent, markColor, mark, "", line)
+		return
+	}
+	t.line(indent, t.paint(markColor, mark)+strings.Join(painted, "  "))
 }
 
 // countsText says how much a server shows, as in "3 tools, 1 prompt".
@@ -144,7 +153,7 @@ func kindWord(k surface.Kind) string {
 func title(c drift.Change) string {
 	word := kindWord(c.Kind)
 	if c.Name != "" {
-		word += " " + textcheck.Terminal(textcheck.Clip(c.Name, 200))
+		word += " " + textcheck.Terminal(textcheck.Clip(c.Name, clipName))
 	}
 	if c.Status != drift.Changed {
 		word += " " + string(c.Status)
@@ -156,7 +165,7 @@ func (t *textWriter) change(c drift.Change) {
 	if c.Status != drift.Changed {
 		t.aspectLine(c.Grade(), title(c))
 		if description := descriptionOf(c); description != "" {
-			t.wrap(13, "", textcheck.Clip(description, 600))
+			t.wrap(13, textcheck.Clip(description, 600))
 		}
 		if c.Kind != surface.KindInstructions {
 			return
@@ -182,21 +191,24 @@ func descriptionOf(c drift.Change) string {
 }
 
 func (t *textWriter) aspectLine(g finding.Grade, text string) {
-	t.line(2, t.paint(gradeColors[g], fmt.Sprintf("%-8s", g))+"   "+text)
+	t.hang(2, gradeColors[g], gradeMark(g), "", text)
 }
+
+// gradeMark is a grade as it stands before a line.
+func gradeMark(g finding.Grade) string { return fmt.Sprintf("%-8s   ", g) }
 
 // shortText is the longest text that is shown whole, old above new.
 const shortText = 200
 
 func (t *textWriter) aspect(a drift.Aspect) {
 	const indent = 13
-	t.wrap(indent, "", a.Summary)
+	t.wrap(indent, textcheck.Clip(a.Summary, clipSummary))
 	switch {
 	case a.Old == "" && a.New == "":
 	case a.Words && len(a.Old) <= shortText && len(a.New) <= shortText:
 		t.sides(indent+2, a.Old, a.New)
 	case a.Words:
-		t.words(indent+2, diffWords(a.Old, a.New))
+		t.words(indent+2, t.differ.diff(a.Old, a.New))
 	default:
 		t.sides(indent+2, textcheck.Clip(a.Old, 2*shortText), textcheck.Clip(a.New, 2*shortText))
 	}
@@ -206,7 +218,7 @@ func (t *textWriter) aspect(a drift.Aspect) {
 func (t *textWriter) sides(indent int, old, fresh string) {
 	for _, side := range []struct{ mark, color, text string }{{"- ", red, old}, {"+ ", green, fresh}} {
 		if side.text != "" {
-			t.wrap(indent, side.color, side.mark+side.text)
+			t.hang(indent, side.color, side.mark, side.color, side.text)
 		}
 	}
 }
@@ -216,18 +228,7 @@ func (t *textWriter) sides(indent int, old, fresh string) {
 func (t *textWriter) words(indent int, pieces []piece) {
 	var b strings.Builder
 	for _, p := range elide(pieces) {
-		text := textcheck.TerminalLines(p.text)
-		trimmed := strings.TrimRight(text, " \n")
-		space := text[len(trimmed):]
-		switch {
-		case p.op == equal || trimmed == "":
-			b.WriteString(text)
-			continue
-		case p.op == deleted:
-			b.WriteString("[-" + trimmed + "-]" + space)
-		default:
-			b.WriteString("{+" + trimmed + "+}" + space)
-		}
+		b.WriteString(textcheck.TerminalLines(p.marked()))
 	}
 	color := ""
 	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n"), "\n") {
@@ -315,29 +316,27 @@ func changesShown(r *Report) map[findingKey]bool {
 }
 
 func (t *textWriter) finding(f finding.Finding) {
-	head := t.paint(gradeColors[f.Grade], fmt.Sprintf("%-8s", f.Grade)) + "   " + t.paint(bold, string(f.Code))
-	if place := f.Place.String(); place != "" {
-		head += "  " + textcheck.Terminal(textcheck.Clip(place, 200))
-	}
+	parts := []segment{{bold, string(f.Code)}, {"", textcheck.Clip(f.Place.String(), clipName)}}
 	if f.Place.File != "" && f.Place.Server != "" {
-		head += t.paint(dim, fmt.Sprintf("  (%s)", fileAndLine(f.Place)))
+		parts = append(parts, segment{dim, "(" + textcheck.Clip(fileLine(f.Place), clipName) + ")"})
 	}
-	t.line(2, head)
+	t.segments(2, gradeColors[f.Grade], gradeMark(f.Grade), parts)
 	const indent = 13
-	t.wrap(indent, "", f.Summary)
+	t.wrap(indent, textcheck.Clip(f.Summary, clipSummary))
 	if f.Detail != "" {
-		t.wrap(indent, "", f.Detail)
+		t.wrap(indent, f.Detail)
 	}
 	if f.Hint != "" && f.Grade > finding.Note {
-		t.wrap(indent, dim, "→ "+f.Hint)
+		t.hang(indent, dim, "→ ", dim, f.Hint)
 	}
 }
 
-func fileAndLine(p finding.Place) string {
+// fileLine names a place in a file, not escaped.
+func fileLine(p finding.Place) string {
 	if p.Line == 0 {
-		return textcheck.Terminal(p.File)
+		return p.File
 	}
-	return fmt.Sprintf("%s:%d", textcheck.Terminal(p.File), p.Line)
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
 // conclusion is the last line: how much was found and what it means.
@@ -345,9 +344,18 @@ func (t *textWriter) conclusion(r *Report) {
 	if t.b.Len() > 0 && !strings.HasSuffix(t.b.String(), "\n\n") {
 		t.line(0, "")
 	}
+	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
+	t.line(0, t.paint(color+";"+bold, string(r.Verdict))+": "+tally(r.Findings))
+	for _, advice := range r.Advice {
+		t.hang(0, dim, "→ ", dim, advice)
+	}
+}
+
+// tally says how much was found, as in "2 critical, 1 undecided".
+func tally(findings []finding.Finding) string {
 	counts := map[finding.Grade]int{}
 	undecided := 0
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		if f.Undecided {
 			undecided++
 		} else if f.Grade > finding.Note {
@@ -363,13 +371,8 @@ func (t *textWriter) conclusion(r *Report) {
 	if undecided > 0 {
 		parts = append(parts, fmt.Sprintf("%d undecided", undecided))
 	}
-	summary := "nothing has changed"
-	if len(parts) > 0 {
-		summary = strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return "nothing has changed"
 	}
-	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
-	t.line(0, t.paint(color+";"+bold, string(r.Verdict))+": "+summary)
-	for _, advice := range r.Advice {
-		t.wrap(0, dim, "→ "+advice)
-	}
+	return strings.Join(parts, ", ")
 }

@@ -74,7 +74,7 @@ func Agent(ctx context.Context, dial Dialer, key ssh.PublicKey) (Signer, error) 
 	}
 	if !held {
 		return nil, k.problem(ctx, ProblemKeyNotHeld, nil,
-			"the agent does not hold this key, or is locked; ssh-add -l lists its keys, ssh-add FILE adds one")
+			"the agent does not hold this key, or is locked; ssh-add -l lists its keys, ssh-add FILE adds one, and SSH_AUTH_SOCK names the agent where there are several")
 	}
 	return k, nil
 }

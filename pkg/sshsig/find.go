@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// FindOptions is where Find looks for a key, and its outside world.
+// FindOptions is where Find looks for a key, and its outside world. GitConfig
+// and Open are required.
 type FindOptions struct {
 	KeyFlag   string                           // --ssh-key; goes before git's configuration
 	GitConfig func(key string) (string, error) // "" where the key is not set

@@ -129,6 +129,11 @@ func TestKeyFileRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	fileProblem(t, load(writeFile(t, filepath.Join(dir, "cut"), private[:200], 0o600)), sshsig.ProblemNotKey)
+	// A public half that is not the private one's would sign under a false name.
+	block, _ := pem.Decode(private)
+	point := publicKeyFile(t, path+".pub").Marshal()[19:]
+	block.Bytes = bytes.Replace(block.Bytes, point, newEd25519(t).pub.Marshal()[19:], 1)
+	fileProblem(t, load(writeFile(t, filepath.Join(dir, "swapped"), pem.EncodeToMemory(block), 0o600)), sshsig.ProblemOtherKey)
 	pkcs8 := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte{0x30, 0}})
 	fileProblem(t, load(writeFile(t, filepath.Join(dir, "pkcs8"), pkcs8, 0o600)), sshsig.ProblemNotKey, "ssh-keygen -p")
 	if err := load(newKeyFile(t, "", "-t", "rsa", "-b", "2048")); ruleOf(err) != sshsig.RuleKeySize {
@@ -296,5 +301,30 @@ func TestFindFails(t *testing.T) {
 	_, err := sshsig.Find(ctx, sshsig.FindOptions{GitConfig: func(string) (string, error) { return "", broken }})
 	if !errors.Is(err, broken) {
 		t.Error(err)
+	}
+}
+
+// One signer may be used from several goroutines while it is still locked.
+func TestKeyFileConcurrent(t *testing.T) {
+	path := newKeyFile(t, "secret", "-t", "ed25519", "-a", "1")
+	asked := 0
+	signer, err := sshsig.LoadKeyFile(context.Background(), sshsig.OpenFile, path, answers(&asked, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for range 4 {
+		go func() {
+			_, err := sshsig.Sign(context.Background(), signer, sshsig.NamespaceLock, nil)
+			done <- err
+		}()
+	}
+	for range 4 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times, want once", asked)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -78,8 +79,9 @@ type fileKey struct {
 	path string
 	ask  Passphrase
 
-	mu     sync.Mutex
-	pub    ssh.PublicKey // nil only for an old format that hides it
+	pub ssh.PublicKey // nil only in an old format that hides it, until it is unlocked
+
+	mu     sync.Mutex // over what follows
 	text   []byte
 	signer ssh.AlgorithmSigner
 }
@@ -158,10 +160,13 @@ func (k *fileKey) use(signer ssh.Signer) error {
 	if !ok {
 		return k.problem(ProblemNotKey, nil, "this type of key cannot sign")
 	}
-	if k.pub != nil && !sameKey(k.pub, as.PublicKey()) {
+	if k.pub == nil {
+		k.pub = as.PublicKey()
+	}
+	if !sameKey(k.pub, as.PublicKey()) {
 		return k.problem(ProblemOtherKey, nil, "the private key does not belong to the public key in the same file")
 	}
-	k.pub, k.signer, k.text = as.PublicKey(), as, nil
+	k.signer, k.text = as, nil
 	return nil
 }
 
@@ -183,7 +188,7 @@ func (k *fileKey) unlock(ctx context.Context) error {
 		}
 		var signer ssh.Signer
 		signer, err = ssh.ParsePrivateKeyWithPassphrase(k.text, pass)
-		wrong := errors.Is(err, errWrongPassphrase) || len(pass) == 0
+		wrong := errors.Is(err, x509.IncorrectPasswordError) || len(pass) == 0
 		clear(pass)
 		if err == nil {
 			return k.use(signer)

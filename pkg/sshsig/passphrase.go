@@ -2,7 +2,6 @@ package sshsig
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,6 @@ import (
 
 	"golang.org/x/term"
 )
-
-// errWrongPassphrase is how x/crypto reports one, whatever the file's format.
-var errWrongPassphrase = x509.IncorrectPasswordError
 
 const maxPassphrase = 1 << 10 // as much as OpenSSH reads
 

@@ -141,8 +141,9 @@ func Hash(tools []ToolHashes) canonical.Digest {
 			text = append(text, ',')
 		}
 		for j, h := range []canonical.Digest{t.Name, t.Description, t.InputSchema} {
-			text = append(text, "[,,"[j])
-			text = canonical.AppendString(text, h.String())
+			text = append(text, "[,,"[j], '"')
+			text, _ = h.AppendText(text)
+			text = append(text, '"')
 		}
 		text = append(text, ']')
 	}

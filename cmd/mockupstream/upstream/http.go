@@ -269,11 +269,11 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Accept must name text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	if s.sessionByID(r.Header.Get(headerSession)) == nil {
+	sub := &subscriber{session: s.sessionByID(r.Header.Get(headerSession))}
+	if sub.session == nil {
 		http.Error(w, "unknown session", http.StatusBadRequest)
 		return
 	}
-	sub := &subscriber{}
 	defer s.subscribe(sub)()
 	startStream(w)
 	s.pump(r.Context(), w, sub)

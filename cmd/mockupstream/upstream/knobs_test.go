@@ -252,6 +252,7 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	s.Delay(0)
 	list(t, s, "") // DelayFirst is used up
 }
 
@@ -392,6 +393,17 @@ func TestNotifyOnList(t *testing.T) {
 	check(t, <-done)
 	if !seen["list_changed"] || !seen["wipe_database"] {
 		t.Errorf("seen %v", seen)
+	}
+}
+
+// In the 2026-07-28 era a server sends what was subscribed to, and nothing else.
+func TestNothingUnasked(t *testing.T) {
+	s := start(t, upstream.Options{})
+	s.NotifyOnList(true)
+	lines, err := stdio(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`)
+	check(t, err)
+	if len(lines) != 1 || !strings.Contains(lines[0], "wipe_database") {
+		t.Errorf("lines = %q", lines)
 	}
 }
 

@@ -227,11 +227,21 @@ func (s *Server) sessionByID(id string) *session {
 
 // A subscriber is one open stream that list_changed notifications go to.
 type subscriber struct {
-	// methods are the notifications it wants; nil for all.
+	// methods are the notifications that a subscription asked for.
 	methods map[string]bool
+	// session has to be initialized before it gets any; nil for a
+	// subscription, which asked by itself.
+	session *session
 	// id is the subscription of the 2026-07-28 era, or nil.
 	id  json.RawMessage
 	out chan []byte
+}
+
+func (sub *subscriber) wants(method string) bool {
+	if sub.session != nil {
+		return sub.session.initialized
+	}
+	return sub.methods[method]
 }
 
 // subscriberRoom is how many notifications wait for a slow reader. More are
@@ -268,7 +278,7 @@ func (s *Server) NotifyListChanged(kinds ...string) {
 	for _, kind := range kinds {
 		method := "notifications/" + kind + "/list_changed"
 		for sub := range maps.Keys(s.subs) {
-			if sub.methods != nil && !sub.methods[method] {
+			if !sub.wants(method) {
 				continue
 			}
 			select {

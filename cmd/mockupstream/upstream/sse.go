@@ -18,7 +18,7 @@ func (s *Server) serveSSE(w http.ResponseWriter, r *http.Request) {
 	}
 	ses := s.newSession()
 	defer s.endSession(ses.id)
-	sub := &subscriber{}
+	sub := &subscriber{session: ses}
 	defer s.subscribe(sub)()
 	s.attach(ses.id, sub)
 	defer s.attach(ses.id, nil)

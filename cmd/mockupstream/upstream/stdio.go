@@ -28,7 +28,7 @@ func (s *Server) ServeStdio(ctx context.Context, r io.Reader, w io.Writer) error
 	defer s.endSession(c.session.id)
 	defer c.wg.Wait()
 	defer cancel()
-	sub := &subscriber{}
+	sub := &subscriber{session: c.session}
 	defer s.subscribe(sub)()
 	c.wg.Go(func() { c.pump(ctx, sub) })
 

@@ -1,0 +1,124 @@
+# Two commands are enough after cloning: `make demo` and `make test`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+GO       ?= go
+TOOLS    := $(CURDIR)/.cache/bin
+LINT_VERSION := 2.12.2
+LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
+SERVERS  := e2e/node_modules/.installed
+FUZZTIME ?= 10s
+PACKAGES ?= ./...
+# The look-alike table is made from a file of the Unicode security data, where
+# CONFUSABLES names one.
+GENERATE := $(GO) generate $(if $(CONFUSABLES),,-skip CONFUSABLES) $(PACKAGES)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/agentgateway and bin/mockupstream
+	$(GO) build -trimpath -o bin/ ./cmd/...
+
+.PHONY: install
+install: ## Install agentgateway where go install puts commands
+	$(GO) install -trimpath ./cmd/agentgateway
+
+.PHONY: demo
+demo: ## See a rug pull caught, in a temporary repository
+	@$(GO) build -trimpath -o bin/ ./cmd/agentgateway
+	@bin/agentgateway demo
+
+.PHONY: test
+test: $(SERVERS) ## Run every test, with the race detector and the real servers
+	$(GO) test -race -timeout 20m $(PACKAGES)
+
+.PHONY: check
+check: check-format check-vet check-lint check-generated check-docs check-tidy ## Check format, lint, generated files, docs and go.mod
+
+.PHONY: check-format
+check-format:
+	@files=$$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -f "$$f" ]; then echo "$$f"; fi; done | xargs gofmt -l); \
+	if [ -n "$$files" ]; then printf 'not formatted; run gofmt -w on:\n%s\n' "$$files"; exit 1; fi
+
+.PHONY: check-vet
+check-vet:
+	$(GO) vet $(PACKAGES)
+
+.PHONY: check-lint
+check-lint: $(LINT)
+	$(LINT) run $(PACKAGES)
+
+# Generators must leave the tree as it is. The comparison is with the tree
+# before, committed or not, so that it can be made while working.
+.PHONY: check-generated
+check-generated:
+	@state() { { git status --porcelain; git diff; } | git hash-object --stdin; }; \
+	before=$$(state); $(GENERATE); \
+	if [ "$$before" != "$$(state)" ]; then \
+		echo 'generated files were not current; commit what make generate has written:'; git status --short; exit 1; \
+	fi
+
+.PHONY: check-docs
+check-docs:
+	$(GO) test -count=1 ./docs
+
+.PHONY: check-tidy
+check-tidy:
+	@$(GO) mod tidy -diff || { echo 'go.mod is not tidy; run go mod tidy'; exit 1; }
+
+.PHONY: generate
+generate: ## Write the generated files anew
+	$(GENERATE)
+
+# A ratio benchmark is a sub-benchmark of BenchmarkRatio that reports the unit
+# "ratio"; each becomes one line, "name ratio".
+.PHONY: bench
+bench: $(SERVERS) ## Print the speed ratios, one "name ratio" per line
+	@$(GO) test -run '^$$' -bench '^BenchmarkRatio$$' -benchtime 1x -timeout 30m $(PACKAGES) | awk ' \
+		/^(FAIL|panic|---)/ { print; bad = 1 } \
+		/^BenchmarkRatio\// { name = $$1; sub(/^BenchmarkRatio\//, "", name); sub(/-[0-9]+$$/, "", name); \
+			for (i = 3; i <= NF; i++) if ($$i == "ratio") print name, $$(i - 1) } \
+		END { exit bad }'
+
+.PHONY: bench-all
+bench-all: ## Run every benchmark and show time and allocations
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(PACKAGES)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (10s)
+	@$(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES) | while read -r pkg; do \
+		$(GO) test -list '^Fuzz' "$$pkg" | { grep '^Fuzz' || true; } | while read -r target; do \
+			echo "== $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+		done; \
+	done
+
+.PHONY: soak
+soak: ## Run the processor under load for several minutes
+	$(GO) test -tags soak -run Soak -count=1 -timeout 30m -v ./pkg/...
+
+.PHONY: clean
+clean: ## Remove what the other commands have made
+	rm -rf bin .cache e2e/node_modules
+
+# The linter comes through the module system, whose checksum database vouches
+# for it. One of the right version that is there already is used as it is.
+$(LINT):
+	@mkdir -p $(TOOLS)
+	@if found=$$(command -v golangci-lint) && "$$found" version 2>/dev/null | grep -qF 'version $(LINT_VERSION) '; then \
+		ln -sf "$$found" $@; \
+	else \
+		echo 'installing golangci-lint $(LINT_VERSION); this is done once and takes some minutes'; \
+		GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
+		mv $(TOOLS)/golangci-lint $@; \
+	fi
+
+$(SERVERS): e2e/package.json e2e/package-lock.json e2e/.npmrc
+	@command -v npm >/dev/null || { echo 'npm is missing: the tests with real servers need Node 20 or newer'; exit 1; }
+	cd e2e && npm ci --prefer-offline
+	@touch $@

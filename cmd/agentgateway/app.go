@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes of every command.
+const (
+	exitOK        = 0
+	exitFindings  = 1 // a finding at or above the failing grade
+	exitBadRun    = 2 // the run could not begin
+	exitUndecided = 3 // something could not be checked
+)
+
+// app is the outside world of one run.
+type app struct {
+	ctx     context.Context
+	program string
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+	getenv  func(string) (string, bool)
+	environ []string
+
+	model *kong.Application // of the command line, for completion
+}
+
+// globals are the flags of every command.
+type globals struct {
+	Dir      string `short:"C" name:"dir" default:"." placeholder:"DIR" help:"Run as if started in DIR."`
+	Lockfile string `name:"lockfile" placeholder:"FILE" help:"The lockfile, relative to the repository's root (default agentgateway.lock)."`
+}
+
+// root returns the absolute folder the run works in.
+func (g globals) root() (string, error) {
+	dir, err := filepath.Abs(g.Dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a folder")
+	}
+	if err != nil {
+		return "", fmt.Errorf("-C %s: %w", g.Dir, err)
+	}
+	return dir, nil
+}
+
+// exitError ends a run with a code and, where it has one, a message.
+type exitError struct {
+	code int
+	err  error
+	hint string
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit returns the error that ends a run with code, without a message of its own;
+// nil for 0.
+func exit(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// hinter is an error that knows what to do next.
+type hinter interface{ Hint() string }
+
+// run parses args, runs the command and returns the exit code.
+func (a *app) run(args []string) (code int) {
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name(a.program),
+		kong.Description("Pin what MCP servers tell your AI agents, in git."),
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(code int) { panic(helpExit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
+		kong.ShortUsageOnError(),
+		kong.Vars{"program": a.program},
+	)
+	if err != nil {
+		return a.fail(err)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			h, ok := r.(helpExit)
+			if !ok {
+				panic(r)
+			}
+			code = int(h)
+		}
+	}()
+	a.model = parser.Model
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(a.stderr, "error: %v\nhint: see `%s --help`\n", err, a.program)
+		return exitBadRun
+	}
+	return a.fail(kctx.Run(a, &c.globals))
+}
+
+// helpExit carries the exit code of --help through kong.
+type helpExit int
+
+// fail prints an error as people read it and returns its exit code.
+func (a *app) fail(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitBadRun
+	var e *exitError
+	hint := ""
+	if errors.As(err, &e) {
+		if code, hint = e.code, e.hint; e.err == nil {
+			return code
+		}
+	}
+	fmt.Fprintf(a.stderr, "error: %v\n", err)
+	var h hinter
+	if hint == "" && errors.As(err, &h) {
+		hint = h.Hint()
+	}
+	if hint != "" {
+		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
+	}
+	return code
+}

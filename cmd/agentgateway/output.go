@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"agentgateway-lock/pkg/project"
+	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/textcheck"
+)
+
+// outputFlags say how a report is shown.
+type outputFlags struct {
+	Format string            `enum:"text,json,markdown,sarif,github" default:"text" help:"The format on standard output: ${enum}."`
+	Report map[string]string `placeholder:"FORMAT=FILE" help:"Write the report to a file too; may be repeated."`
+}
+
+// renderers are the formats a report can be written in.
+var renderers = map[string]func(io.Writer, *report.Report) error{
+	"text":     func(w io.Writer, r *report.Report) error { return report.Text(w, r, report.TextOptions{}) },
+	"json":     report.JSON,
+	"markdown": report.Markdown,
+	"sarif":    report.SARIF,
+	"github":   report.GitHub,
+}
+
+func (f outputFlags) Validate() error {
+	for format := range f.Report {
+		if renderers[format] == nil {
+			return fmt.Errorf("--report %s=…: the formats are text, json, markdown, sarif and github", format)
+		}
+	}
+	return nil
+}
+
+// output shows a report and ends the run with its exit code.
+func (a *app) output(r *report.Report, f outputFlags) error {
+	for format, file := range f.Report {
+		var b bytes.Buffer
+		if err := renderers[format](&b, r); err != nil {
+			return fmt.Errorf("--report %s: %w", format, err)
+		}
+		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil { //nolint:gosec // a report is for everyone to read
+			return fmt.Errorf("--report %s: %w", format, err)
+		}
+	}
+	var err error
+	if f.Format == "text" {
+		err = report.Text(a.stdout, r, a.textOptions())
+	} else {
+		err = renderers[f.Format](a.stdout, r)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(r.ExitCode)
+}
+
+// textOptions fits text to the terminal, where standard output is one.
+func (a *app) textOptions() report.TextOptions {
+	f, ok := a.stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return report.TextOptions{}
+	}
+	opts := report.TextOptions{Color: a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		opts.Width = min(width, 120)
+	}
+	return opts
+}
+
+func (a *app) env(name string) string {
+	value, _ := a.getenv(name)
+	return value
+}
+
+// projectEnv is the outside world as a project sees it.
+func (a *app) projectEnv() (project.Env, error) {
+	home, _ := os.UserHomeDir() // without one there are no user-level files
+	configHome, _ := os.UserConfigDir()
+	state := a.env("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) && home != "" {
+		state = filepath.Join(home, ".local", "state")
+	}
+	if state != "" {
+		state = filepath.Join(state, "agentgateway-lock")
+	}
+	return project.Env{
+		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, StateDir: state,
+		GOOS: runtime.GOOS, Now: time.Now, Program: a.program, Version: version,
+		Progress: func(line string) { fmt.Fprintln(a.stderr, textcheck.Terminal(textcheck.Clip(line, 2000))) },
+	}, nil
+}
+
+// githubOutputs writes annotations and the step summary of a GitHub job.
+func (a *app) githubOutputs(r *report.Report) error {
+	if a.env("GITHUB_ACTIONS") != "true" {
+		return nil
+	}
+	if err := report.GitHub(a.stderr, r); err != nil {
+		return err
+	}
+	path := a.env("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // the runner's own file
+	if err != nil {
+		return fmt.Errorf("the step summary: %w", err)
+	}
+	err = report.Markdown(f, r)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// columns aligns cells of text that is already escaped.
+func columns(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			if i < len(row)-1 {
+				cell = fmt.Sprintf("%-"+strconv.Itoa(widths[i])+"s  ", cell)
+			}
+			line += cell
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/project"
+	"agentgateway-lock/pkg/report"
+)
+
+// sourcesFlags say which configurations are read.
+type sourcesFlags struct {
+	Config      []string          `placeholder:"FILE" help:"Read just this configuration; may be repeated."`
+	UserConfigs bool              `help:"Read the user-level configurations too."`
+	Server      map[string]string `placeholder:"NAME=URL" help:"Add a server by its URL; may be repeated."`
+}
+
+// listingFlags say how servers are listed.
+type listingFlags struct {
+	StartTimeout time.Duration `default:"120s" help:"How long a command may take until its first answer."`
+	Timeout      time.Duration `default:"30s" help:"How long each further answer may take."`
+	Jobs         int           `default:"8" help:"How many servers are listed at a time."`
+}
+
+func (f listingFlags) Validate() error {
+	if f.StartTimeout <= 0 || f.Timeout <= 0 || f.Jobs < 1 {
+		return fmt.Errorf("--start-timeout, --timeout and --jobs must be greater than zero")
+	}
+	return nil
+}
+
+func (f listingFlags) listing() project.Listing {
+	return project.Listing{Timeout: f.Timeout, StartTimeout: f.StartTimeout, Jobs: f.Jobs}
+}
+
+// runFlags are those of every command that may list servers. They are one struct
+// because kong asks a command alone whether it is valid, and of two promoted
+// methods of one name Go takes neither.
+type runFlags struct {
+	sourcesFlags
+	listingFlags
+	outputFlags
+}
+
+func (f runFlags) Validate() error {
+	return errors.Join(f.listingFlags.Validate(), f.outputFlags.Validate())
+}
+
+// open finds the project that the run is about.
+func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
+	dir, err := g.root()
+	if err != nil {
+		return nil, err
+	}
+	env, err := a.projectEnv()
+	if err != nil {
+		return nil, err
+	}
+	return project.Open(a.ctx, env, project.Options{
+		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server,
+	})
+}
+
+type lockCmd struct {
+	runFlags
+
+	Servers      []string `arg:"" optional:"" name:"server" help:"Lock just these servers."`
+	DryRun       bool     `help:"Show what would change and write nothing."`
+	Stamp        bool     `help:"Set generatedAt and generatedBy anew."`
+	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources."`
+	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
+}
+
+func (c *lockCmd) Run(a *app, g *globals) error {
+	p, err := a.open(g, c.sourcesFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	rep, err := p.Lock(a.ctx, project.LockOptions{
+		Listing: c.listing(), Servers: c.Servers, DryRun: c.DryRun, Stamp: c.Stamp,
+		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate,
+	})
+	if err != nil {
+		return err
+	}
+	return a.output(rep, c.outputFlags)
+}
+
+// compareFlags are those that diff and ci share.
+type compareFlags struct {
+	Base        string   `placeholder:"REF" help:"The commit the change is judged against (default: found from the event or the main branch)."`
+	AllowSource []string `placeholder:"NAME" help:"Start or contact this server in this run though its source is not settled."`
+	NoExec      bool     `help:"Start no command; such servers stay undecided."`
+	FailOn      string   `enum:"critical,warning,info" default:"info" help:"The least grade that fails the run: ${enum}."`
+}
+
+func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
+	grade, err := finding.ParseGrade(f.FailOn)
+	return project.CompareOptions{Listing: l.listing(), Base: f.Base, AllowSource: f.AllowSource, NoExec: f.NoExec, FailOn: grade}, err
+}
+
+type diffCmd struct {
+	runFlags
+	compareFlags
+
+	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
+	From  string   `placeholder:"REF" help:"Compare the lockfile of this commit, without any network."`
+	To    string   `placeholder:"REF" help:"With --from: the other commit (default: the work tree)."`
+}
+
+func (c *diffCmd) Run(a *app, g *globals) error {
+	if c.To != "" && c.From == "" {
+		return fmt.Errorf("--to goes with --from")
+	}
+	p, err := a.open(g, c.sourcesFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	opts, err := c.options(c.listingFlags)
+	if err != nil {
+		return err
+	}
+	opts.Items = c.Items
+	var rep *report.Report
+	if c.From != "" {
+		rep, err = p.History(a.ctx, c.From, c.To, opts.FailOn, c.Items)
+	} else {
+		rep, err = p.Compare(a.ctx, opts)
+	}
+	if err != nil {
+		return err
+	}
+	return a.output(rep, c.outputFlags)
+}
+
+type ciCmd struct {
+	runFlags
+	compareFlags
+
+	Offline bool `help:"Make only the checks that need neither network nor a process."`
+}
+
+func (c *ciCmd) Run(a *app, g *globals) error {
+	p, err := a.open(g, c.sourcesFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	opts, err := c.options(c.listingFlags)
+	if err != nil {
+		return err
+	}
+	rep, err := p.Gate(a.ctx, project.GateOptions{CompareOptions: opts, Offline: c.Offline})
+	if err != nil {
+		return err
+	}
+	if err := a.githubOutputs(rep); err != nil {
+		return err
+	}
+	return a.output(rep, c.outputFlags)
+}
+
+type initCmd struct {
+	runFlags
+
+	NoWorkflow bool `help:"Do not write a workflow file for the gate."`
+}
+
+func (c *initCmd) Run(a *app, g *globals) error {
+	p, err := a.open(g, c.sourcesFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow})
+	if err != nil {
+		return err
+	}
+	return a.output(rep, c.outputFlags)
+}

@@ -1,0 +1,140 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/surface"
+)
+
+// A Listing is all that one server showed.
+type Listing struct {
+	Surface    surface.Surface
+	Version    string // the protocol version that was settled
+	ServerInfo ServerInfo
+	Noise      int   // lines on standard output that were not messages
+	Bytes      int64 // read for this listing
+	// ListChanged is true where the server announced meanwhile that a list
+	// changed.
+	ListChanged bool
+	Notes       []finding.Finding
+}
+
+// capabilityOf is the capability that offers a kind of definition.
+var capabilityOf = map[surface.Kind]string{
+	surface.KindTool:             "tools",
+	surface.KindPrompt:           "prompts",
+	surface.KindResourceTemplate: "resources",
+	surface.KindResource:         "resources",
+}
+
+// List reads what covers names, every page of it. What the server does not offer
+// has no entry in the surface's Lists.
+func (s *Session) List(ctx context.Context, covers []string) (*Listing, error) {
+	s.budget.reset()
+	s.listChanged = false
+	var (
+		count = counter{limits: s.lister.opts.Limits}
+		out   = surface.Surface{Lists: map[surface.Kind]surface.List{}}
+	)
+	if s.instructions != nil && slices.Contains(covers, surface.CoverInstructions) {
+		out.Instructions = surface.NewInstructions(*s.instructions)
+	}
+	for _, kind := range surface.ListKinds() {
+		if !slices.Contains(covers, kind.Cover) || !s.capabilities[capabilityOf[kind.Kind]] {
+			continue
+		}
+		raws, err := s.pages(ctx, kind, &count)
+		var p *ProtocolError
+		if errors.As(err, &p) && p.Code == codeMethodNotFound {
+			continue // declared, but not offered
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, refused := surface.NewList(kind.Kind, raws)
+		out.Lists[kind.Kind] = list
+		out.Refused = append(out.Refused, refused...)
+	}
+	surface.SortRefused(out.Refused)
+	listing := &Listing{
+		Surface: out, Version: s.version, ServerInfo: s.info,
+		Noise: s.link.noise(), Bytes: s.budget.used.Load(), ListChanged: s.listChanged,
+	}
+	if listing.Noise > 0 {
+		listing.Notes = append(listing.Notes, finding.New(finding.StdoutNoise, finding.Place{Server: s.target.Name},
+			fmt.Sprintf("%d lines on standard output were not messages and were skipped", listing.Noise)))
+	}
+	return listing, nil
+}
+
+// counter holds one listing to its limits.
+type counter struct {
+	limits             Limits
+	definitions, pages int
+}
+
+func (c *counter) add(p page) error {
+	c.pages++
+	c.definitions += len(p.definitions)
+	switch {
+	case c.pages > c.limits.Pages:
+		return &LimitError{What: "pages", Limit: int64(c.limits.Pages)}
+	case c.definitions > c.limits.Definitions:
+		return &LimitError{What: "definitions", Limit: int64(c.limits.Definitions)}
+	}
+	return nil
+}
+
+// pages reads every page of one kind.
+func (s *Session) pages(ctx context.Context, kind surface.ListKind, count *counter) ([][]byte, error) {
+	var (
+		raws, first [][]byte
+		asked       = map[string]bool{}
+		params      map[string]any
+	)
+	for {
+		p, err := s.page(ctx, kind, params)
+		if err == nil {
+			err = count.add(p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if params == nil {
+			first = p.definitions
+		} else if params["cursor"] == "" && equalParts(p.definitions, first) {
+			// An empty cursor that leads to the first page again is how some servers
+			// spell that there is no other.
+			return raws, nil
+		}
+		raws = append(raws, p.definitions...)
+		if p.next == nil {
+			return raws, nil
+		}
+		if asked[*p.next] {
+			return nil, &ProtocolError{Doing: kind.Method, Detail: "a cursor repeats, so the list never ends"}
+		}
+		asked[*p.next] = true
+		params = map[string]any{"cursor": *p.next}
+	}
+}
+
+func (s *Session) page(ctx context.Context, kind surface.ListKind, params map[string]any) (page, error) {
+	result, err := s.call(ctx, kind.Method, params, s.lister.opts.Limits.Timeout)
+	if err != nil {
+		return page{}, err
+	}
+	p, err := readPage(result, kind.Member)
+	if err != nil {
+		return page{}, &ProtocolError{Doing: kind.Method, Detail: err.Error(), Err: err}
+	}
+	return p, nil
+}
+
+func equalParts(a, b [][]byte) bool {
+	return slices.EqualFunc(a, b, func(x, y []byte) bool { return string(x) == string(y) })
+}

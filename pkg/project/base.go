@@ -1,0 +1,220 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/lockfile"
+)
+
+// A Base is the commit a change is judged against.
+type Base struct {
+	Commit gitrepo.Hash // zero where there is none
+	Reason string       // how it was found, for people
+	Fork   bool         // the change comes from another repository
+	// Lockfile is the base's; nil where it has none.
+	Lockfile *lockfile.File
+}
+
+// Known reports whether there is a base.
+func (b *Base) Known() bool { return !b.Commit.IsZero() }
+
+// event is what is read of a GitHub event.
+type event struct {
+	Before      string `json:"before"`
+	PullRequest *struct {
+		Base struct {
+			SHA  string `json:"sha"`
+			Repo repo   `json:"repo"`
+		} `json:"base"`
+		Head struct {
+			Repo repo `json:"repo"`
+		} `json:"head"`
+	} `json:"pull_request"`
+	MergeGroup *struct {
+		BaseSHA string `json:"base_sha"`
+	} `json:"merge_group"`
+}
+
+type repo struct {
+	FullName string `json:"full_name"`
+}
+
+// maxEvent bounds the event file.
+const maxEvent = 16 << 20
+
+// findBase finds the base by the rules of the design: the ref asked for; in a
+// pull request or merge queue the first parent of the checked-out merge commit,
+// or the event's base commit; on a push the event's before; else the merge base
+// with origin/HEAD, main or master where that is not HEAD. The error is a
+// finding's: a base that cannot be read leaves the run undecided.
+func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Finding) {
+	base := &Base{}
+	if p.repo == nil {
+		if ref != "" {
+			return base, p.noBase(errors.New("this is not a git repository"), ref)
+		}
+		return base, nil
+	}
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		if ref != "" {
+			return base, p.noBase(err, ref)
+		}
+		return base, nil // no commit yet
+	}
+	e, err := p.readEvent()
+	if err != nil {
+		return base, p.noBase(err, "the event of GITHUB_EVENT_PATH")
+	}
+	base.Fork = e.PullRequest != nil && e.PullRequest.Head.Repo.FullName != e.PullRequest.Base.Repo.FullName
+	find := []func() (gitrepo.Hash, string, error){
+		func() (gitrepo.Hash, string, error) { return p.askedBase(ctx, ref) },
+		func() (gitrepo.Hash, string, error) { return p.eventBase(ctx, e, head) },
+		func() (gitrepo.Hash, string, error) { return p.branchBase(ctx, head) },
+	}
+	for _, f := range find {
+		commit, reason, err := f()
+		if err != nil {
+			return base, p.noBase(err, reason)
+		}
+		if !commit.IsZero() {
+			base.Commit, base.Reason = commit, reason
+			break
+		}
+	}
+	if !base.Known() {
+		return base, nil
+	}
+	if base.Lockfile, err = p.lockfileAt(ctx, base.Commit); err != nil {
+		return base, p.noBase(err, base.Reason)
+	}
+	return base, nil
+}
+
+// noBase is the finding for a base that cannot be read.
+func (p *Project) noBase(err error, what string) *finding.Finding {
+	f := finding.New(finding.HistoryShallow, finding.Place{File: p.Path}, "the base cannot be read: "+what)
+	f.Detail = err.Error()
+	var missing *gitrepo.MissingObjectError
+	if !errors.As(err, &missing) {
+		f.Hint = "Name a commit that this clone holds with `--base REF`, or check out with `fetch-depth: 0`."
+	}
+	return &f
+}
+
+func (p *Project) askedBase(ctx context.Context, ref string) (gitrepo.Hash, string, error) {
+	if ref == "" {
+		return gitrepo.Hash{}, "", nil
+	}
+	commit, err := p.repo.Resolve(ctx, ref)
+	return commit, "--base " + ref, err
+}
+
+func (p *Project) readEvent() (event, error) {
+	var e event
+	path := p.Env.env("GITHUB_EVENT_PATH")
+	if path == "" {
+		return e, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return e, err
+	}
+	if info.Size() > maxEvent {
+		return e, fmt.Errorf("%s is larger than %d MiB", path, maxEvent>>20)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(data, &e); err != nil {
+		return e, fmt.Errorf("%s: %w", path, err)
+	}
+	return e, nil
+}
+
+// eventBase takes the base from the event of the run. In a pull request the tree
+// that is judged is the merge commit, whose first parent is the base as it is now.
+func (p *Project) eventBase(ctx context.Context, e event, head gitrepo.Hash) (gitrepo.Hash, string, error) {
+	switch {
+	case e.PullRequest != nil || e.MergeGroup != nil:
+		commit, err := p.repo.ReadCommit(ctx, head)
+		if err != nil {
+			return gitrepo.Hash{}, "HEAD", err
+		}
+		if len(commit.Parents) > 1 {
+			return commit.Parents[0], "the first parent of the merge commit", p.mustHave(ctx, commit.Parents[0])
+		}
+		sha := ""
+		if e.PullRequest != nil {
+			sha = e.PullRequest.Base.SHA
+		} else {
+			sha = e.MergeGroup.BaseSHA
+		}
+		base, err := p.repo.Resolve(ctx, sha)
+		return base, "the base commit of the event", err
+	case strings.Trim(e.Before, "0") != "":
+		base, err := p.repo.Resolve(ctx, e.Before)
+		return base, "the commit before the push", err
+	}
+	return gitrepo.Hash{}, "", nil
+}
+
+// mustHave reports an error where a commit's tree is not in this clone.
+func (p *Project) mustHave(ctx context.Context, commit gitrepo.Hash) error {
+	_, err := p.repo.TreeOf(ctx, commit)
+	return err
+}
+
+// branchBase is the merge base with the main branch, where HEAD is not on it.
+func (p *Project) branchBase(ctx context.Context, head gitrepo.Hash) (gitrepo.Hash, string, error) {
+	if p.Env.inCI() {
+		return gitrepo.Hash{}, "", nil
+	}
+	for _, ref := range []string{"refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"} {
+		tip, err := p.repo.Resolve(ctx, ref)
+		if err != nil {
+			continue // not every repository has each
+		}
+		base, err := p.repo.MergeBase(ctx, head, tip)
+		if err != nil {
+			return gitrepo.Hash{}, "the merge base with " + ref, err
+		}
+		if base.IsZero() || base == head {
+			return gitrepo.Hash{}, "", nil
+		}
+		return base, "the merge base with " + strings.TrimPrefix(ref, "refs/"), nil
+	}
+	return gitrepo.Hash{}, "", nil
+}
+
+// lockfileAt reads the lockfile of a commit; nil where it has none.
+func (p *Project) lockfileAt(ctx context.Context, commit gitrepo.Hash) (*lockfile.File, error) {
+	data, err := p.fileAt(ctx, commit, p.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lockfile.Parse(data)
+}
+
+// fileAt reads a regular file of a commit's tree; fs.ErrNotExist where there is
+// none.
+func (p *Project) fileAt(ctx context.Context, commit gitrepo.Hash, path string) ([]byte, error) {
+	at, err := p.gitPath(path)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := p.repo.File(ctx, commit, at, lockfile.MaxSize)
+	return data, err
+}

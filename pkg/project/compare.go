@@ -1,0 +1,298 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/config"
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/surface"
+)
+
+// CompareOptions say what a comparison is about.
+type CompareOptions struct {
+	Listing
+	Items       []string // SERVER or SERVER/NAME; none means all
+	Base        string
+	AllowSource []string // servers whose source is settled for this run
+	NoExec      bool     // start nothing
+	FailOn      finding.Grade
+}
+
+// Compare compares the lockfile with the live servers.
+func (p *Project) Compare(ctx context.Context, opts CompareOptions) (*report.Report, error) {
+	file, err := p.Load()
+	if err != nil {
+		return nil, err
+	}
+	rep := p.newReport("diff", p.Path+" against the live servers", opts.FailOn)
+	base, undecided := p.findBase(ctx, opts.Base)
+	if undecided != nil {
+		rep.Findings = append(rep.Findings, *undecided)
+	}
+	if err := p.compareLive(ctx, file, base, opts, rep); err != nil {
+		return nil, err
+	}
+	rep.Conclude()
+	return rep, nil
+}
+
+// compareLive adds to rep how the live servers differ from the lockfile.
+func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Base, opts CompareOptions, rep *report.Report) error {
+	set, err := p.configured(ctx)
+	if err != nil {
+		return err
+	}
+	rep.Findings = append(rep.Findings, set.Findings...)
+	only, pick, err := selection(opts.Items, set, file)
+	if err != nil {
+		return err
+	}
+	subjects, err := p.subjects(set, file, only)
+	if err != nil {
+		return err
+	}
+	p.settle(subjects, base, opts)
+	p.list(ctx, subjects, opts.Listing)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, s := range subjects {
+		p.report(s, pick, rep)
+	}
+	return nil
+}
+
+// settle blocks every subject whose source is not settled, or that this run must
+// not start.
+func (p *Project) settle(subjects []*subject, base *Base, opts CompareOptions) {
+	rule := &settling{
+		base: base, allowed: opts.AllowSource, remembered: p.recall(),
+		sameRepository: p.Env.inCI() && !base.Fork,
+	}
+	for _, s := range subjects {
+		if s.blocked {
+			continue
+		}
+		if s.configured == nil && s.locked != nil && !s.locked.Absent {
+			s.block(finding.New(finding.ServerRemoved, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "in the lockfile, and no longer configured"))
+			continue
+		}
+		if v := rule.judge(s.configured, s.locked); !v.settled {
+			s.block(*v.finding)
+			continue
+		}
+		if s.locked.Source == nil {
+			s.add(finding.New(finding.SourceUnrecorded, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "the lockfile does not record how it is reached"))
+		}
+		if opts.NoExec && s.source.Transport == lockfile.Stdio {
+			s.block(finding.New(finding.ServerNotStarted, finding.Place{Server: s.name}, "not started: the run may start nothing"))
+		}
+	}
+}
+
+// report adds the outcome of one subject.
+func (p *Project) report(s *subject, pick func(server string, kind surface.Kind, name string) bool, rep *report.Report) {
+	entry := report.Server{Name: s.name, Era: s.era, Source: s.source, State: report.Unchanged}
+	for _, c := range s.changes {
+		if pick(s.name, c.Kind, c.Name) && !s.isMoving(c.Kind, c.Name) {
+			entry.Changes = append(entry.Changes, c)
+		}
+	}
+	switch {
+	case s.configured != nil && s.configured.Disabled:
+		entry.State = report.Disabled
+	case s.surface != nil:
+		entry.Counts = countsOf(*s.surface)
+		if len(entry.Changes) > 0 || len(s.moving) > 0 {
+			entry.State = report.Differs
+		}
+	case s.locked == nil:
+		entry.State = report.New
+	case s.configured == nil:
+		entry.State = report.Gone
+	case s.undecided():
+		entry.State = report.Unchecked
+	default:
+		entry.State = report.Differs
+	}
+	rep.Servers = append(rep.Servers, entry)
+	findings := append(slices.Clone(s.findings), report.FindingsOf(s.name, entry.Changes)...)
+	for i := range findings {
+		p.place(&findings[i].Place, s.locked)
+	}
+	rep.Findings = append(rep.Findings, findings...)
+}
+
+func (s *subject) isMoving(kind surface.Kind, name string) bool {
+	for _, u := range s.moving {
+		if u.Kind == kind && u.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// place points a finding without a file to the line of its item in the lockfile.
+func (p *Project) place(place *finding.Place, locked *lockfile.Server) {
+	if place.File != "" || locked == nil {
+		return
+	}
+	place.File, place.Line = p.Path, locked.Line
+	if it := locked.Item(surface.Kind(place.Kind), place.Name); it != nil {
+		place.Line = it.Line
+	}
+}
+
+// selection reads SERVER and SERVER/NAME arguments: the longest server name
+// followed by a slash wins. It returns the servers and a filter of their items.
+func selection(args []string, set *config.Set, file *lockfile.File) (servers []string, pick func(string, surface.Kind, string) bool, err error) {
+	if len(args) == 0 {
+		return nil, func(string, surface.Kind, string) bool { return true }, nil
+	}
+	var known []string
+	for _, s := range set.Servers {
+		known = append(known, s.Name)
+	}
+	for _, s := range file.Servers {
+		known = append(known, s.Name)
+	}
+	items := map[string]map[string]bool{} // by server; nil for the whole server
+	for _, arg := range args {
+		server, name, ok := SplitItem(arg, known)
+		if !ok {
+			slices.Sort(known)
+			return nil, nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", arg), "the servers are: " + joinOrNone(slices.Compact(known))}
+		}
+		whole, seen := items[server]
+		switch {
+		case name == "":
+			items[server] = nil
+		case !seen:
+			items[server] = map[string]bool{name: true}
+		case whole != nil:
+			whole[name] = true
+		}
+	}
+	for server := range items {
+		servers = append(servers, server)
+	}
+	return servers, func(server string, _ surface.Kind, name string) bool {
+		return items[server] == nil || items[server][name]
+	}, nil
+}
+
+// SplitItem splits SERVER/NAME by the servers there are: an argument that is a
+// server's name means the whole server, else the longest server name followed by
+// a slash wins.
+func SplitItem(arg string, servers []string) (server, name string, ok bool) {
+	if slices.Contains(servers, arg) {
+		return arg, "", true
+	}
+	for _, s := range servers {
+		if rest, found := strings.CutPrefix(arg, s+"/"); found && rest != "" && (!ok || len(s) > len(server)) {
+			server, name, ok = s, rest, true
+		}
+	}
+	return server, name, ok
+}
+
+// History compares two lockfiles of git history without any network. to is the
+// work tree where it is empty.
+func (p *Project) History(ctx context.Context, from, to string, failOn finding.Grade, args []string) (*report.Report, error) {
+	if p.repo == nil {
+		return nil, fmt.Errorf("%s is not in a git repository, so --from has no meaning", p.Root)
+	}
+	before, oldCopies, err := p.at(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	now, newCopies, err := p.at(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	end := to
+	if end == "" {
+		end = "the work tree"
+	}
+	rep := p.newReport("diff", fmt.Sprintf("%s at %s against %s", p.Path, from, end), failOn)
+	all := &lockfile.File{Servers: slices.Concat(before.Servers, now.Servers)}
+	only, pick, err := selection(args, &config.Set{}, all)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, s := range all.Servers {
+		if len(only) == 0 || slices.Contains(only, s.Name) {
+			names[s.Name] = true
+		}
+	}
+	for _, name := range sortedKeys(names) {
+		p.compareEntries(name, before.Server(name), now.Server(name), oldCopies, newCopies, pick, rep)
+	}
+	rep.Conclude()
+	return rep, nil
+}
+
+// at reads the lockfile of a ref, or of the work tree, and how to read its copies.
+func (p *Project) at(ctx context.Context, ref string) (*lockfile.File, entryCopies, error) {
+	if ref == "" {
+		file, err := p.Load()
+		if err != nil {
+			return nil, nil, err
+		}
+		return file, p.copies(file), nil
+	}
+	commit, err := p.repo.Resolve(ctx, ref)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	file, err := p.lockfileAt(ctx, commit)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s at %s: %w", p.Path, ref, err)
+	}
+	if file == nil {
+		return nil, nil, fmt.Errorf("there is no %s at %s", p.Path, ref)
+	}
+	return file, copiesOf(file, func(path string) ([]byte, error) { return p.fileAt(ctx, commit, path) }), nil
+}
+
+func (p *Project) compareEntries(name string, before, now *lockfile.Server, oldCopies, newCopies entryCopies, pick func(string, surface.Kind, string) bool, rep *report.Report) {
+	entry := report.Server{Name: name, State: report.Unchanged}
+	var findings []finding.Finding
+	place := finding.Place{Server: name, File: p.Path}
+	switch {
+	case before == nil || before.Absent && !now.Absent:
+		entry.State, entry.Source, entry.Counts = report.New, now.Source, countsOfEntry(now)
+		place.Line = now.Line
+		findings = append(findings, finding.New(finding.ServerAdded, place, "new in the lockfile: "+DescribeSource(now.Source)))
+		before = &lockfile.Server{Name: name, Covers: now.Covers}
+	case now == nil || now.Absent && !before.Absent:
+		entry.State, entry.Source, entry.Counts = report.Gone, before.Source, countsOfEntry(before)
+		findings = append(findings, finding.New(finding.ServerRemoved, place, "no longer in the lockfile"))
+		rep.Servers = append(rep.Servers, entry)
+		rep.Findings = append(rep.Findings, findings...)
+		return
+	default:
+		entry.Source, entry.Counts = now.Source, countsOfEntry(now)
+	}
+	for _, c := range drift.Compare(drift.FromLockfile(before, oldCopies(before)), drift.FromLockfile(now, newCopies(now))) {
+		if pick(name, c.Kind, c.Name) {
+			entry.Changes = append(entry.Changes, c)
+		}
+	}
+	if entry.State == report.Unchanged && len(entry.Changes) > 0 {
+		entry.State = report.Differs
+	}
+	findings = append(findings, report.FindingsOf(name, entry.Changes)...)
+	for i := range findings {
+		p.place(&findings[i].Place, now)
+	}
+	rep.Servers = append(rep.Servers, entry)
+	rep.Findings = append(rep.Findings, findings...)
+}

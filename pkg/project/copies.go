@@ -1,0 +1,116 @@
+package project
+
+import (
+	"fmt"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+)
+
+// entryCopies returns the readable copies of one entry of a lockfile.
+type entryCopies func(*lockfile.Server) drift.Copies
+
+// copies reads the readable copies of a lockfile from the work tree.
+func (p *Project) copies(file *lockfile.File) entryCopies {
+	return copiesOf(file, p.store.ReadCopy)
+}
+
+// copiesOf reads the readable copies of a lockfile. A copy that does not have the
+// locked digest is as good as none: it would show other words than those that
+// were locked.
+func copiesOf(file *lockfile.File, read func(path string) ([]byte, error)) entryCopies {
+	layout := lockfile.NewLayout(file)
+	return func(s *lockfile.Server) drift.Copies {
+		return func(kind surface.Kind, name string) []byte {
+			c, ok := layout.Copy(lockfile.Key{Server: s.Name, Kind: kind, Name: name})
+			if !ok {
+				return nil
+			}
+			text, err := read(c.Path)
+			if err != nil {
+				return nil
+			}
+			return copyText(s, kind, name, text)
+		}
+	}
+}
+
+func copyText(s *lockfile.Server, kind surface.Kind, name string, text []byte) []byte {
+	if kind == surface.KindInstructions {
+		words, err := lockfile.ParseInstructions(text)
+		if err != nil {
+			return nil
+		}
+		return []byte(words)
+	}
+	definition, err := lockfile.ParseCopy(text)
+	it := s.Item(kind, name)
+	if err != nil || it == nil || canonical.Sum(definition) != it.Digest {
+		return nil
+	}
+	return definition
+}
+
+// Found is what a name on the command line means.
+type Found struct {
+	Server *lockfile.Server
+	Kind   surface.Kind   // of the item; server where the whole server is meant
+	Name   string         // of the item
+	Item   *lockfile.Item // nil for a server and for instructions
+	Copy   []byte         // the readable copy, as it stands; nil where it is not at hand
+}
+
+// Find resolves SERVER or SERVER/NAME in the lockfile of the work tree. A name
+// that two kinds bear needs kind.
+func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
+	file, err := p.Load()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(file.Servers))
+	for i, s := range file.Servers {
+		names[i] = s.Name
+	}
+	server, name, ok := SplitItem(item, names)
+	if !ok {
+		return nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", item), "the servers are: " + joinOrNone(names)}
+	}
+	f := &Found{Server: file.Server(server), Kind: surface.KindServer, Name: name}
+	switch {
+	case kind == surface.KindInstructions || name == string(surface.KindInstructions) && kind == "":
+		if f.Server.Instructions == nil {
+			return nil, fmt.Errorf("%s has no instructions in the lockfile", server)
+		}
+		f.Kind, f.Name = surface.KindInstructions, ""
+	case name == "":
+		return f, nil
+	default:
+		if err := f.pick(kind); err != nil {
+			return nil, err
+		}
+	}
+	if c, ok := lockfile.NewLayout(file).Copy(lockfile.Key{Server: server, Kind: f.Kind, Name: f.Name}); ok {
+		f.Copy, _ = p.store.ReadCopy(c.Path) // said to be not at hand where it cannot be read
+	}
+	return f, nil
+}
+
+// pick finds the item of f's name.
+func (f *Found) pick(kind surface.Kind) error {
+	var kinds []surface.Kind
+	for _, k := range surface.ListKinds() {
+		if it := f.Server.Item(k.Kind, f.Name); it != nil && (kind == "" || kind == k.Kind) {
+			f.Kind, f.Item = k.Kind, it
+			kinds = append(kinds, k.Kind)
+		}
+	}
+	switch len(kinds) {
+	case 0:
+		return fmt.Errorf("%s has no item %q in the lockfile", f.Server.Name, f.Name)
+	case 1:
+		return nil
+	}
+	return &hintError{fmt.Errorf("%s has several items %q: %v", f.Server.Name, f.Name, kinds), "say which with --kind"}
+}

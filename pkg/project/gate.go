@@ -1,0 +1,223 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/surface"
+)
+
+// GateOptions say what the gate checks.
+type GateOptions struct {
+	CompareOptions
+	Offline bool // neither network nor process
+}
+
+// Gate is the check of a pull request: the lockfile is valid and the base's rules
+// hold, the configurations name the same servers with the same sources, and no
+// live surface differs. What needs neither network nor process is judged first;
+// where that fails nothing is contacted.
+func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, error) {
+	rep := p.newReport("ci", p.Path+" against the live servers", opts.FailOn)
+	if opts.Offline {
+		rep.Subject = p.Path + ", offline"
+	}
+	base, undecided := p.findBase(ctx, opts.Base)
+	if undecided != nil {
+		rep.Findings = append(rep.Findings, *undecided)
+	}
+	file, err := p.gateLockfile(ctx, base, rep)
+	if err != nil {
+		return nil, err
+	}
+	if file == nil {
+		rep.Conclude()
+		return rep, nil
+	}
+	set, err := p.configured(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rep.Findings = append(rep.Findings, set.Findings...)
+	subjects, err := p.subjects(set, file, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.settle(subjects, base, opts.CompareOptions)
+	if failed := finding.ExitCode(rep.Findings, opts.FailOn) == 1; !failed && !opts.Offline {
+		p.list(ctx, subjects, opts.Listing)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range subjects {
+		p.gateSubject(s, opts, rep)
+	}
+	rep.Conclude()
+	return rep, nil
+}
+
+// gateSubject reports a subject. Offline a new source is no finding: nothing is
+// started, and it stands in the lockfile that is reviewed.
+func (p *Project) gateSubject(s *subject, opts GateOptions, rep *report.Report) {
+	if opts.Offline {
+		s.findings = slices.DeleteFunc(s.findings, func(f finding.Finding) bool {
+			return f.Code == finding.SourceNew || f.Code == finding.ServerNotStarted || f.Code == finding.VariableUnset
+		})
+	}
+	p.report(s, func(string, surface.Kind, string) bool { return true }, rep)
+	if last := &rep.Servers[len(rep.Servers)-1]; s.surface == nil && s.locked != nil && len(s.findings) == 0 {
+		last.State, last.Counts = report.NotChecked, countsOfEntry(s.locked)
+	}
+}
+
+// gateLockfile reads and checks the lockfile by itself and against the base. It
+// returns nil where there is none to go on with.
+func (p *Project) gateLockfile(ctx context.Context, base *Base, rep *report.Report) (*lockfile.File, error) {
+	file, err := p.Load()
+	if errors.Is(err, ErrNoLockfile) {
+		code := finding.LockfileMissing
+		if base.Lockfile != nil {
+			code = finding.LockfileRemoved
+		}
+		rep.Findings = append(rep.Findings, finding.New(code, finding.Place{File: p.Path}, err.Error()))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rep.Findings = append(rep.Findings, lockfile.Check(file)...)
+	if !p.original {
+		rep.Findings = append(rep.Findings, lockfile.CheckCopies(file, p.store.ReadCopy)...)
+	}
+	rep.Findings = append(rep.Findings, p.secondLockfiles(ctx)...)
+	if base.Known() {
+		rep.Findings = append(rep.Findings, p.checkCommitted(ctx)...)
+		rep.Findings = append(rep.Findings, p.againstBase(ctx, base, file)...)
+	}
+	return file, nil
+}
+
+// checkCommitted holds that the lockfile of the work tree is the committed one,
+// as a regular file: what is judged must be what is reviewed.
+func (p *Project) checkCommitted(ctx context.Context) []finding.Finding {
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err == nil {
+		var at string
+		if at, err = p.gitPath(p.Path); err == nil {
+			err = p.repo.CheckWorktreeFile(ctx, head, at)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	f := finding.New(finding.LockfileSymlink, finding.Place{File: p.Path}, err.Error())
+	return []finding.Finding{f}
+}
+
+// againstBase holds the rules against going back.
+func (p *Project) againstBase(ctx context.Context, base *Base, file *lockfile.File) []finding.Finding {
+	if base.Lockfile == nil {
+		return nil
+	}
+	var out []finding.Finding
+	for _, was := range base.Lockfile.Servers {
+		now := file.Server(was.Name)
+		if now == nil || now.Absent {
+			continue
+		}
+		if lost := coverageLost(was, now); len(lost) > 0 {
+			f := finding.New(finding.CoverageReduced, finding.Place{File: p.Path, Line: now.Line, Server: was.Name}, strings.Join(lost, "; "))
+			out = append(out, f)
+		}
+	}
+	if older := p.olderCommit(ctx, base, file); !older.IsZero() {
+		f := finding.New(finding.LockfileOlder, finding.Place{File: p.Path}, "it is the lockfile of the earlier commit "+older.Short())
+		out = append(out, f)
+	}
+	return out
+}
+
+// coverageLost tells what an entry covers less, or less exactly, than it did.
+func coverageLost(was, now *lockfile.Server) []string {
+	var lost []string
+	covered := was.Covers
+	if covered == nil {
+		covered = []string{"tools"}
+	}
+	for _, word := range covered {
+		if !now.CoversKind(word) {
+			lost = append(lost, "no longer covers "+word)
+		}
+	}
+	if was.Source != nil && now.Source == nil {
+		lost = append(lost, "no longer records its source")
+	}
+	for kind, items := range was.Lists {
+		for _, it := range items {
+			if same := now.Item(kind, it.Name); same != nil && !it.Digest.IsZero() && same.Digest.IsZero() {
+				return append(lost, "no longer records digests")
+			}
+		}
+	}
+	return lost
+}
+
+// maxHistory bounds how far back an older lockfile is looked for, in commits.
+const maxHistory = 1000
+
+// olderCommit finds the commit before the base whose lockfile is the one in the
+// work tree, byte for byte, where the base has another. A clone without that
+// history cannot tell; the base's other rules hold all the same.
+func (p *Project) olderCommit(ctx context.Context, base *Base, file *lockfile.File) gitrepo.Hash {
+	at, err := p.gitPath(p.Path)
+	if err != nil {
+		return gitrepo.Hash{}
+	}
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return gitrepo.Hash{}
+	}
+	now, ok := p.blobAt(ctx, head, at)
+	if !ok {
+		return gitrepo.Hash{}
+	}
+	if was, ok := p.blobAt(ctx, base.Commit, at); !ok || was == now {
+		return gitrepo.Hash{}
+	}
+	n := 0
+	for node, err := range p.repo.FirstParents(ctx, base.Commit) {
+		if n++; err != nil || n > maxHistory {
+			break
+		}
+		if was, ok := p.blobAt(ctx, node.ID, at); ok && was == now {
+			return node.ID
+		}
+	}
+	return gitrepo.Hash{}
+}
+
+func (p *Project) blobAt(ctx context.Context, commit gitrepo.Hash, path string) (gitrepo.Hash, bool) {
+	tree, err := p.repo.TreeOf(ctx, commit)
+	if err != nil {
+		return gitrepo.Hash{}, false
+	}
+	entry, found, err := p.repo.Lookup(ctx, tree, path)
+	return entry.ID, found && err == nil
+}
+
+// secondLockfiles reports a lockfile of the other name beside the one in use.
+func (p *Project) secondLockfiles(context.Context) []finding.Finding {
+	if p.original || !p.exists(OriginalName) || p.Path != lockfile.DefaultName {
+		return nil
+	}
+	f := finding.New(finding.LockfileSecond, finding.Place{File: OriginalName}, OriginalName+" stands beside "+p.Path+" and is not read")
+	f.Grade = finding.Note
+	return []finding.Finding{f}
+}

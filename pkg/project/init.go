@@ -1,0 +1,146 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/report"
+)
+
+// InitOptions say what an init does.
+type InitOptions struct {
+	Listing
+	NoWorkflow bool
+}
+
+// WorkflowPath is where init writes the gate's workflow.
+const WorkflowPath = ".github/workflows/agentgateway.yml"
+
+// workflow is the gate as a GitHub workflow. It runs for pull requests of forks
+// too, with no secret and without starting what they bring.
+const workflow = `# Fails a pull request when an MCP server tells agents something else than
+# agentgateway.lock pins.
+name: agentgateway
+on:
+  pull_request:
+  push:
+    branches: [main]
+  merge_group:
+permissions:
+  contents: read
+jobs:
+  gate:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v5
+        with:
+          fetch-depth: 0
+          persist-credentials: false
+      # The command must be on the PATH: install it as the README says.
+      - run: agentgateway ci
+`
+
+// attributes keep git from converting what is hashed.
+var attributes = []string{
+	lockfile.DefaultName + " -text",
+	lockfile.Folder + "/** -text",
+}
+
+// Init is the first lock, with the lines of .gitattributes that keep the lockfile
+// from conversion and a workflow for the gate. It refuses to overwrite.
+func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, error) {
+	original := p.original
+	if original {
+		// The lockfile of the original format stays; this one is written beside it.
+		if err := p.readOriginal(); err != nil {
+			return nil, err
+		}
+	} else if p.exists(p.Path) {
+		return nil, &hintError{fmt.Errorf("%s is already there", p.Path), fmt.Sprintf("run `%s lock` to bring it up to date", p.Env.Program)}
+	}
+	if !opts.NoWorkflow && p.exists(WorkflowPath) {
+		return nil, &hintError{fmt.Errorf("%s is already there", WorkflowPath), "remove it, or pass --no-workflow"}
+	}
+	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing})
+	if err != nil {
+		return nil, err
+	}
+	rep.Command = "init"
+	if err := p.writeAttributes(); err != nil {
+		return nil, err
+	}
+	next := fmt.Sprintf("Read %s and %s/, then commit them: git add .gitattributes %s %s", p.Path, lockfile.Folder, p.Path, lockfile.Folder)
+	if !opts.NoWorkflow {
+		if err := p.writeNew(WorkflowPath, workflow); err != nil {
+			return nil, err
+		}
+		next += " " + WorkflowPath
+	}
+	rep.Advice = append(rep.Advice, next)
+	if original {
+		rep.Advice = append(rep.Advice, OriginalName+" is as it was; remove it once nothing reads it any more.")
+	}
+	return rep, nil
+}
+
+// readOriginal makes the lockfile of the original format the one before the first.
+func (p *Project) readOriginal() error {
+	if _, err := p.Load(); err != nil {
+		return err
+	}
+	p.Path, p.previous = lockfile.DefaultName, p.store
+	p.original = false
+	p.store = lockfile.NewStore(p.dir, p.Path)
+	return nil
+}
+
+// writeAttributes adds the lines that are missing to .gitattributes.
+func (p *Project) writeAttributes() error {
+	const name = ".gitattributes"
+	have, err := os.ReadFile(p.abs(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text := string(have)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	for _, line := range attributes {
+		if !strings.Contains("\n"+text, "\n"+line+"\n") {
+			text += line + "\n"
+		}
+	}
+	if text == string(have) {
+		return nil
+	}
+	return writeFile(p.abs(name), text)
+}
+
+// writeNew writes a file that is not there, with the folders above it.
+func (p *Project) writeNew(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(p.abs(name)), 0o755); err != nil { //nolint:gosec // as git makes folders
+		return err
+	}
+	return writeFile(p.abs(name), text)
+}
+
+// writeFile puts a whole file in place of the one before.
+func writeFile(path, text string) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".agentgateway-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) //nolint:errcheck // gone where the rename succeeded
+	_, err = temp.WriteString(text)
+	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

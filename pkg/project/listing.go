@@ -1,0 +1,284 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/config"
+	"agentgateway-lock/pkg/crawl"
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+)
+
+// A subject is one server of a run.
+type subject struct {
+	name       string
+	configured *config.Server    // nil where only the lockfile names it
+	locked     *lockfile.Server  // nil where only the configuration names it
+	findings   []finding.Finding // of reading, deciding and listing it
+	blocked    bool              // it is not started or contacted
+	// undecidedBy is why its configuration cannot be decided; those findings are
+	// the set's.
+	undecidedBy []finding.Finding
+
+	source *lockfile.Source // how it is reached in this run
+	copies entryCopies
+	covers []string
+
+	surface *surface.Surface // nil where it was not listed
+	era     string
+	changes []drift.Change
+	moving  []crawl.Unstable // what differed between two listings of this run
+}
+
+func (s *subject) add(f finding.Finding) {
+	if f.Place.Server == "" {
+		f.Place.Server = s.name
+	}
+	s.findings = append(s.findings, f)
+}
+
+func (s *subject) block(f finding.Finding) {
+	s.blocked = true
+	s.add(f)
+}
+
+// undecided reports whether a check of the server could not be made.
+func (s *subject) undecided() bool {
+	return len(s.undecidedBy) > 0 || slices.ContainsFunc(s.findings, func(f finding.Finding) bool { return f.Undecided })
+}
+
+// subjects pairs what is configured with what is locked, by name. only restricts
+// the run to some servers; a name that is neither is an error.
+func (p *Project) subjects(set *config.Set, file *lockfile.File, only []string) ([]*subject, error) {
+	byName := map[string]*subject{}
+	at := func(name string) *subject {
+		if byName[name] == nil {
+			byName[name] = &subject{name: name}
+		}
+		return byName[name]
+	}
+	for _, c := range set.Servers {
+		s := at(c.Name)
+		s.configured = c
+		if c.Disabled {
+			s.block(finding.New(finding.ServerDisabled, placeOf(c), "switched off in the configuration: skipped"))
+		}
+	}
+	for name, findings := range set.Undecided {
+		s := at(name)
+		s.blocked, s.undecidedBy = true, findings
+	}
+	for _, l := range file.Servers {
+		if !l.Absent || byName[l.Name] != nil {
+			at(l.Name).locked = l
+		}
+	}
+	names := slices.Sorted(maps.Keys(byName))
+	if len(only) > 0 {
+		for _, name := range only {
+			if byName[name] == nil {
+				return nil, &hintError{fmt.Errorf("there is no server %q in the configurations or the lockfile", name), "the servers are: " + joinOrNone(names)}
+			}
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(only, name) })
+	}
+	copies := p.copies(file)
+	subjects := make([]*subject, len(names))
+	for i, name := range names {
+		s := byName[name]
+		s.copies = copies
+		s.covers = coversOf(s.locked)
+		if s.configured != nil {
+			s.source = s.configured.Source
+		}
+		if s.locked != nil && s.locked.Source != nil {
+			if s.source == nil {
+				s.source = s.locked.Source
+			} else if s.locked.Source.AllowPrivate && s.source.URL == s.locked.Source.URL {
+				allowed := *s.source
+				allowed.AllowPrivate = true
+				s.source = &allowed
+			}
+		}
+		subjects[i] = s
+	}
+	return subjects, nil
+}
+
+func joinOrNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%q", names)
+}
+
+func coversOf(locked *lockfile.Server) []string {
+	if locked == nil || locked.Covers == nil {
+		return surface.DefaultCovers()
+	}
+	return slices.Clone(locked.Covers)
+}
+
+// list lists every subject that is not blocked, several at a time, and compares
+// each with its lockfile entry. What differs is listed once more before it is
+// believed.
+func (p *Project) list(ctx context.Context, subjects []*subject, how Listing) {
+	var jobs []crawl.Job
+	var of []*subject
+	for _, s := range subjects {
+		if s.blocked {
+			continue
+		}
+		target, ok := p.target(s)
+		if !ok {
+			continue
+		}
+		jobs = append(jobs, crawl.Job{
+			Target: target, Covers: s.covers,
+			Differs: func(found surface.Surface) crawl.Difference { return p.differs(s, found) },
+		})
+		of = append(of, s)
+	}
+	i := 0
+	p.lister(how).ListAll(ctx, jobs, how.Jobs, func(result crawl.Result) {
+		p.take(of[i], result)
+		i++
+	})
+}
+
+// target expands the variables of a subject's source.
+func (p *Project) target(s *subject) (crawl.Target, bool) {
+	var conn config.Connection
+	var err error
+	if s.configured != nil {
+		conn, err = s.configured.Connect(p.Env.Lookup, p.Root)
+	} else {
+		conn, err = config.ConnectSource(s.name, s.source, p.Env.Lookup, p.Root)
+	}
+	if err != nil {
+		f := finding.New(finding.VariableUnset, finding.Place{Server: s.name}, err.Error())
+		if s.configured != nil {
+			f.Place = placeOf(s.configured)
+		}
+		s.block(f)
+		return crawl.Target{}, false
+	}
+	p.Env.progress("%s: %s", s.name, verbOf(s.source)+" "+DescribeSource(s.source))
+	return crawl.Target{
+		Name: s.name, Transport: conn.Transport, Command: conn.Command, Args: conn.Args, Cwd: conn.Cwd, Env: conn.Env,
+		URL: conn.URL, Headers: conn.Headers, AllowPrivate: s.source.AllowPrivate,
+	}, true
+}
+
+func verbOf(source *lockfile.Source) string {
+	if source.Transport == lockfile.Stdio {
+		return "starting"
+	}
+	return "contacting"
+}
+
+// differs tells a listing apart from the locked surface. A server that shows
+// nothing at all may only have started: that counts as vanished.
+func (p *Project) differs(s *subject, found surface.Surface) crawl.Difference {
+	d := crawl.Difference{Vanished: emptySurface(found)}
+	if s.locked == nil {
+		return d
+	}
+	for _, c := range p.compare(s, found) {
+		if c.Kind != surface.KindSource {
+			d.Changed = true
+			d.Vanished = d.Vanished || c.Status == drift.Removed
+		}
+	}
+	return d
+}
+
+// emptySurface reports a listing without a single tool or prompt: servers that
+// are still starting often look so.
+func emptySurface(found surface.Surface) bool {
+	for _, l := range found.Lists {
+		if len(l.Definitions) > 0 {
+			return false
+		}
+	}
+	return len(found.Refused) == 0
+}
+
+// compare tells how a listing differs from the locked surface of a subject.
+func (p *Project) compare(s *subject, found surface.Surface) []drift.Change {
+	before := drift.Side{Covers: s.covers, Lists: map[surface.Kind]map[string]drift.Item{}}
+	source := s.source
+	if s.locked != nil {
+		before = drift.FromLockfile(s.locked, s.copies(s.locked))
+		if s.locked.Source == nil {
+			source = nil
+		}
+	}
+	return drift.Compare(before, drift.FromSurface(found, source, s.covers))
+}
+
+// take judges the result of listing one subject.
+func (p *Project) take(s *subject, result crawl.Result) {
+	if result.Err != nil {
+		s.add(failure(s, result.Err))
+		return
+	}
+	for _, f := range result.Listing.Notes {
+		s.add(f)
+	}
+	s.era = result.Listing.Version
+	s.surface = &result.Listing.Surface
+	s.moving = result.Unstable
+	for _, u := range s.moving {
+		f := finding.New(finding.Unstable, finding.Place{Server: s.name, Kind: string(u.Kind), Name: u.Name}, "differs between two listings of this run")
+		f.Detail = fmt.Sprintf("first:  %s\nsecond: %s", orAbsent(u.First), orAbsent(u.Second))
+		s.add(f)
+	}
+	s.changes = p.compare(s, *s.surface)
+	for _, r := range s.surface.Refused {
+		s.add(finding.New(finding.DefinitionRefused, finding.Place{Server: s.name, Kind: string(r.Kind), Name: r.Name},
+			"refused by the rule "+string(r.Rule)))
+	}
+	for _, k := range surface.ListKinds() {
+		for _, d := range s.surface.Lists[k.Kind].Definitions {
+			for _, why := range d.Unstable {
+				s.add(finding.New(finding.GatewayUnstable, finding.Place{Server: s.name, Kind: string(k.Kind), Name: d.Name}, why))
+			}
+		}
+	}
+}
+
+func orAbsent(digest canonical.Digest) string {
+	if digest.IsZero() {
+		return "not listed"
+	}
+	return digest.String()
+}
+
+// failure is the finding for a server that could not be listed.
+func failure(s *subject, err error) finding.Finding {
+	code := finding.ServerUnreachable
+	var (
+		limit  *crawl.LimitError
+		egress *crawl.EgressError
+	)
+	switch {
+	case errors.As(err, &limit):
+		code = finding.ServerOverLimit
+	case errors.As(err, &egress):
+		code = finding.EgressDenied
+	}
+	f := finding.New(code, finding.Place{Server: s.name}, err.Error())
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		f.Hint = h.Hint()
+	}
+	return f
+}

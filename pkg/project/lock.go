@@ -1,0 +1,254 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/surface"
+)
+
+// LockOptions say what a lock does.
+type LockOptions struct {
+	Listing
+	Servers      []string // none means all
+	DryRun       bool     // write nothing
+	Stamp        bool     // set generatedAt and generatedBy anew
+	Include      []string // kinds to cover more, as words of covers
+	Exclude      []string // kinds to cover no longer
+	AllowPrivate []string // servers that may stand at private addresses
+}
+
+// Lock lists every configured server and writes what it shows. A server that
+// could not be listed keeps its entry byte for byte; nothing is written where
+// nothing changed. The report's exit code is 3 where a server could not be
+// decided.
+func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, error) {
+	file, first, err := p.loadOrNew()
+	if err != nil {
+		return nil, err
+	}
+	set, err := p.configured(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(set.Servers) == 0 && len(set.Undecided) == 0 && first {
+		return nil, errNoServers(set.Read)
+	}
+	subjects, err := p.subjects(set, file, opts.Servers)
+	if err != nil {
+		return nil, err
+	}
+	if err := opts.apply(subjects); err != nil {
+		return nil, err
+	}
+	for _, s := range subjects {
+		if s.configured == nil && !s.blocked {
+			s.blocked = true // gone from the configuration
+		}
+	}
+	p.list(ctx, subjects, opts.Listing)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+
+	rep := p.newReport("lock", "", finding.Critical)
+	rep.Findings = append(rep.Findings, set.Findings...)
+	next := p.apply(subjects, file, rep)
+	if opts.Stamp || first {
+		next.stamp(p)
+	}
+	switch {
+	case opts.DryRun:
+		rep.Subject = "dry run: nothing was written"
+	default:
+		change := lockfile.Change{New: next.file, Surfaces: next.surfaces}
+		if !first {
+			change.Old = file
+		}
+		result, err := p.store.Write(ctx, change)
+		if err != nil {
+			return nil, err
+		}
+		rep.Subject = wrote(p.Path, result)
+		if err := p.remember(next.sources); err != nil {
+			return nil, fmt.Errorf("remembering the settled sources: %w", err)
+		}
+	}
+	finding.Sort(rep.Findings)
+	rep.Verdict = report.Pass
+	if slices.ContainsFunc(rep.Findings, func(f finding.Finding) bool { return f.Undecided }) {
+		rep.Verdict, rep.ExitCode = report.Undecided, 3
+	}
+	return rep, nil
+}
+
+// wrote says what a write did.
+func wrote(path string, r lockfile.Result) string {
+	var did []string
+	if r.Lockfile {
+		did = append(did, "wrote "+path)
+	}
+	if n := len(r.Written); n > 0 {
+		did = append(did, fmt.Sprintf("wrote %d of the readable copies", n))
+	}
+	if n := len(r.Removed); n > 0 {
+		did = append(did, fmt.Sprintf("removed %d", n))
+	}
+	if len(did) == 0 {
+		return path + " is as it was"
+	}
+	return strings.Join(did, ", ")
+}
+
+// loadOrNew reads the lockfile, or starts one where there is none.
+func (p *Project) loadOrNew() (file *lockfile.File, first bool, err error) {
+	file, err = p.Load()
+	if !errors.Is(err, ErrNoLockfile) {
+		return file, false, err
+	}
+	if p.previous == nil {
+		return &lockfile.File{Path: p.Path}, true, nil
+	}
+	file, err = p.previous.Read()
+	return file, true, err
+}
+
+func errNoServers(read []string) error {
+	if len(read) > 0 {
+		return &hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}
+	}
+	return &hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}
+}
+
+// apply puts the options into the subjects.
+func (o LockOptions) apply(subjects []*subject) error {
+	for _, word := range slices.Concat(o.Include, o.Exclude) {
+		if !slices.Contains(surface.AllCovers(), word) {
+			return fmt.Errorf("%q is not a kind that can be covered; the kinds are %q", word, surface.AllCovers())
+		}
+	}
+	for _, name := range o.AllowPrivate {
+		i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == name && s.source != nil })
+		if i < 0 {
+			return fmt.Errorf("--allow-private %s: there is no such server in this run", name)
+		}
+		source := *subjects[i].source
+		source.AllowPrivate = source.Transport != lockfile.Stdio
+		subjects[i].source = &source
+	}
+	for _, s := range subjects {
+		covers := slices.DeleteFunc(slices.Concat(s.covers, o.Include), func(word string) bool { return slices.Contains(o.Exclude, word) })
+		slices.Sort(covers)
+		s.covers = slices.Compact(covers)
+	}
+	return nil
+}
+
+// pending is a lockfile that is about to be written.
+type pending struct {
+	file     *lockfile.File
+	surfaces map[string]surface.Surface // of every entry that was made anew
+	sources  []*lockfile.Source         // that this lock settles
+}
+
+func (n *pending) stamp(p *Project) {
+	n.file.GeneratedBy = p.generatedBy()
+	n.file.GeneratedAt = p.Env.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// apply makes the new lockfile of what was listed and reports what changed.
+func (p *Project) apply(subjects []*subject, file *lockfile.File, rep *report.Report) *pending {
+	fresh := *file
+	fresh.Servers = slices.Clone(file.Servers)
+	next := &pending{file: &fresh, surfaces: map[string]surface.Surface{}}
+	for _, s := range subjects {
+		entry := report.Server{Name: s.name, Era: s.era, Source: s.source, Changes: s.changes, State: report.Unchanged}
+		switch {
+		case s.surface != nil && len(s.moving) == 0:
+			p.applyListed(s, next, &entry)
+		case s.configured == nil && s.locked != nil && !s.undecided():
+			p.applyGone(s, next, &entry)
+		case s.configured != nil && s.configured.Disabled:
+			entry.State = report.Disabled
+		default:
+			entry.State, entry.Changes = report.Unchecked, nil
+			for i := range s.findings {
+				// A surface that moves within a run cannot be locked.
+				s.findings[i].Undecided = s.findings[i].Undecided || s.findings[i].Code == finding.Unstable
+			}
+		}
+		rep.Servers = append(rep.Servers, entry)
+		rep.Findings = append(rep.Findings, s.findings...)
+		rep.Findings = append(rep.Findings, report.FindingsOf(s.name, entry.Changes)...)
+	}
+	return next
+}
+
+func (p *Project) applyListed(s *subject, next *pending, entry *report.Server) {
+	made := lockfile.FromSurface(s.name, s.source, s.covers, *s.surface)
+	entry.Counts = countsOf(*s.surface)
+	next.sources = append(next.sources, s.source)
+	if s.locked == nil {
+		entry.State = report.New
+	} else {
+		lockfile.Carry(s.locked, made)
+		s.changes = p.withSource(s, s.changes)
+		entry.Changes = s.changes
+		if len(s.changes) > 0 {
+			entry.State = report.Differs
+		}
+	}
+	next.surfaces[s.name] = *s.surface
+	next.file.Put(made)
+}
+
+// withSource adds what the listing cannot tell: that the entry now records
+// another source.
+func (p *Project) withSource(s *subject, changes []drift.Change) []drift.Change {
+	if s.locked.Source == nil || !s.locked.Source.Equal(s.source) || s.locked.Source.AllowPrivate == s.source.AllowPrivate {
+		return changes
+	}
+	a := drift.Aspect{Code: finding.SourceChanged, Grade: finding.Critical, Path: "source.allowPrivate", Summary: "private addresses are now allowed"}
+	return append([]drift.Change{{Kind: surface.KindSource, Status: drift.Changed, Aspects: []drift.Aspect{a}}}, changes...)
+}
+
+// applyGone drops the entry of a server that is no longer configured, or keeps it
+// as absent where something about it was decided.
+func (p *Project) applyGone(s *subject, next *pending, entry *report.Server) {
+	entry.State = report.Gone
+	f := finding.New(finding.ServerRemoved, finding.Place{Server: s.name}, "no longer configured: its entry is dropped")
+	if s.locked.Decided() {
+		f.Summary = "no longer configured: its entry stays, absent, for the decisions about it"
+	}
+	next.file.Retire(s.name)
+	s.add(f)
+}
+
+func countsOf(found surface.Surface) map[surface.Kind]int {
+	counts := map[surface.Kind]int{}
+	for kind, l := range found.Lists {
+		counts[kind] = len(l.Definitions)
+	}
+	return counts
+}
+
+func countsOfEntry(s *lockfile.Server) map[surface.Kind]int {
+	counts := map[surface.Kind]int{}
+	for kind, items := range s.Lists {
+		n := 0
+		for _, it := range items {
+			if !it.Absent {
+				n++
+			}
+		}
+		counts[kind] = n
+	}
+	return counts
+}

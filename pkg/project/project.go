@@ -1,0 +1,252 @@
+// Package project is one repository and what is done to it: lock, compare, gate.
+// Each is a function that returns a report; nothing here prints, exits or reads
+// the environment by itself.
+//
+// # What is started and contacted
+//
+// Lock starts and contacts what the configurations name: that is the developer's
+// own act. Compare and Gate start or contact a server, and expand variables for
+// it, only if its source is settled (see settled.go): what a pull request brings
+// is shown, not run.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agentgateway-lock/pkg/config"
+	"agentgateway-lock/pkg/crawl"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/report"
+)
+
+// OriginalName is the name of the lockfile in the original format.
+const OriginalName = "agentgate.lock"
+
+// Env is the outside world of a project.
+type Env struct {
+	Lookup     func(name string) (string, bool) // environment variables
+	Environ    []string                         // the same as KEY=value, for child processes
+	Home       string                           // for user-level configurations
+	ConfigHome string                           // the operating system's folder for settings
+	StateDir   string                           // for what is remembered of settled sources; empty to remember nothing
+	GOOS       string
+	Now        func() time.Time
+	Program    string // the command's name, for hints
+	Version    string // of this program, for generatedBy
+	// Progress is told what is started and contacted, one line each; may be nil.
+	Progress func(line string)
+}
+
+func (e Env) env(name string) string {
+	value, _ := e.Lookup(name)
+	return value
+}
+
+// inCI reports whether the run is one of an automatic check.
+func (e Env) inCI() bool {
+	value := e.env("CI")
+	return value != "" && value != "false" && value != "0" || e.env("GITHUB_ACTIONS") == "true"
+}
+
+func (e Env) progress(format string, args ...any) {
+	if e.Progress != nil {
+		e.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// Options say which repository and which servers a run is about.
+type Options struct {
+	Dir      string // where to start looking for the repository
+	Lockfile string // relative to the root; empty for the default
+
+	Configs     []string          // read just these
+	UserConfigs bool              // also the user-level ones
+	Direct      map[string]string // further servers by URL
+}
+
+// Listing says how servers are listed.
+type Listing struct {
+	Timeout      time.Duration // for each answer; 0 for the default
+	StartTimeout time.Duration // until a stdio server's first answer
+	Jobs         int           // servers at a time
+}
+
+// A Project is one repository.
+type Project struct {
+	Env  Env
+	Root string // absolute
+	Path string // of the lockfile, relative to Root, with slashes
+
+	options  Options
+	original bool          // the lockfile is one of the original format, by its name
+	repo     *gitrepo.Repo // nil outside git
+	dir      *lockfile.Dir
+	store    *lockfile.Store
+	previous *lockfile.Store // of the original format, where init starts from one
+}
+
+// Open finds the repository that opts.Dir stands in: the nearest folder upwards
+// that holds the lockfile, else the root of the git work tree, else opts.Dir.
+func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
+	dir, err := filepath.Abs(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Env: env, Path: lockfile.DefaultName, options: opts}
+	if opts.Lockfile != "" {
+		p.Path = filepath.ToSlash(filepath.Clean(opts.Lockfile))
+	}
+	repo, err := gitrepo.Open(ctx, dir, gitrepo.Options{})
+	switch {
+	case err == nil:
+		p.repo = repo
+	case errors.Is(err, gitrepo.ErrNotRepository):
+	default:
+		return nil, err
+	}
+	p.Root = p.findRoot(dir)
+	if filepath.IsAbs(filepath.FromSlash(p.Path)) {
+		rel, err := filepath.Rel(p.Root, filepath.FromSlash(p.Path))
+		if err != nil {
+			return nil, fmt.Errorf("--lockfile %s: %w", opts.Lockfile, err)
+		}
+		p.Path = filepath.ToSlash(rel)
+	}
+	if !filepath.IsLocal(filepath.FromSlash(p.Path)) {
+		return nil, fmt.Errorf("--lockfile %s: the lockfile must stand inside the repository %s", opts.Lockfile, p.Root)
+	}
+	if opts.Lockfile == "" && !p.exists(p.Path) && p.exists(OriginalName) {
+		p.Path = OriginalName
+	}
+	p.original = filepath.Base(p.Path) == OriginalName
+	if p.dir, err = lockfile.OpenDir(p.Root); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.store = lockfile.NewStore(p.dir, p.Path)
+	return p, nil
+}
+
+// Close releases what the project holds open.
+func (p *Project) Close() error {
+	var err error
+	if p.dir != nil {
+		err = p.dir.Close()
+	}
+	if p.repo != nil {
+		err = errors.Join(err, p.repo.Close())
+	}
+	return err
+}
+
+func (p *Project) findRoot(dir string) string {
+	top := ""
+	if p.repo != nil {
+		top = p.repo.Root()
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, filepath.FromSlash(p.Path))); err == nil {
+			return at
+		}
+		if at == top || at == filepath.Dir(at) {
+			break
+		}
+		if top == "" {
+			break
+		}
+	}
+	if top != "" {
+		return top
+	}
+	return dir
+}
+
+func (p *Project) abs(path string) string { return filepath.Join(p.Root, filepath.FromSlash(path)) }
+
+func (p *Project) exists(path string) bool {
+	_, err := os.Lstat(p.abs(path))
+	return err == nil
+}
+
+// gitPath is the path of a file in git's trees: the project may stand in a folder
+// of its repository.
+func (p *Project) gitPath(path string) (string, error) {
+	rel, err := filepath.Rel(p.repo.Root(), p.abs(path))
+	if err != nil {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// ErrNoLockfile says that there is no lockfile.
+var ErrNoLockfile = errors.New("there is no lockfile")
+
+// Load reads the lockfile of the work tree. The error is [ErrNoLockfile], a
+// [*lockfile.Error], a [*lockfile.LinkError], or one of reading.
+func (p *Project) Load() (*lockfile.File, error) {
+	file, err := p.store.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &hintError{fmt.Errorf("%w: %s", ErrNoLockfile, p.Path), fmt.Sprintf("run `%s init`", p.Env.Program)}
+	}
+	return file, err
+}
+
+// hintError is an error that knows what to do next.
+type hintError struct {
+	error
+	hint string
+}
+
+func (e *hintError) Unwrap() error { return e.error }
+
+// Hint returns the advice.
+func (e *hintError) Hint() string { return e.hint }
+
+// configured reads the configurations. Servers come by name; what could not be
+// decided is among the findings of the set.
+func (p *Project) configured(ctx context.Context) (*config.Set, error) {
+	root, err := os.OpenRoot(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	return config.Load(ctx, config.Options{
+		Root: p.Root, Repository: root.FS(), Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
+		Open: func(name string) (fs.File, error) { return os.Open(name) },
+		Home: p.Env.Home, ConfigHome: p.Env.ConfigHome, GOOS: p.Env.GOOS, Direct: p.options.Direct,
+	})
+}
+
+// lister makes what lists servers.
+func (p *Project) lister(how Listing) *crawl.Lister {
+	return crawl.New(crawl.Options{
+		Limits:  crawl.Limits{Timeout: how.Timeout, StartTimeout: how.StartTimeout},
+		Environ: p.Env.Environ, Proxy: crawl.ProxyFromEnviron(p.Env.Environ),
+		ClientName: "agentgateway-lock", ClientVersion: p.Env.Version,
+		Progress: func(e crawl.Event) {
+			if e.Kind == crawl.EventStderr {
+				p.Env.progress("%s: %s", e.Server, e.Text)
+			}
+		},
+	})
+}
+
+// newReport starts the report of a command.
+func (p *Project) newReport(command, subject string, failOn finding.Grade) *report.Report {
+	return &report.Report{
+		Command: command, Program: p.Env.Program, Version: p.Env.Version, Lockfile: p.Path, Subject: subject, FailOn: failOn,
+	}
+}
+
+// generatedBy is what the lockfile says it was written by.
+func (p *Project) generatedBy() string {
+	return "agentgateway-lock@" + strings.TrimPrefix(p.Env.Version, "v")
+}
