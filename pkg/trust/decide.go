@@ -104,7 +104,7 @@ func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 	if st == nil {
 		return refuse(RuleUnknownItem, "the lockfile does not hold it", "run agentgateway lock first")
 	}
-	found := s.ledger.about(s.input.Path, p.Key)
+	found := s.judge.about(s.ledger, p.Key)
 	before, ok := s.judge.outlook(&st.history, found)
 	if !ok {
 		return refuse(RuleBroken, "its decisions cannot be followed: "+st.history.detail, "restore .agentgateway/decisions and the lockfile with git")

@@ -242,7 +242,7 @@ func (s *State) unsigned() {
 func (s *State) decide() {
 	rejected := s.rejections()
 	for _, it := range s.Items {
-		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.ledger.about(s.input.Path, it.Key))
+		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.judge.about(s.ledger, it.Key))
 		s.conclude(it)
 		if !it.Digest.IsZero() {
 			it.RejectedBefore = rejected[it.Digest]
