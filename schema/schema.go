@@ -13,14 +13,12 @@ import _ "embed"
 //go:embed agentgateway.lock.schema.json
 var Lockfile []byte
 
-<<<<<<< HEAD
 // Report is the schema of what --format json writes.
 //
 //go:embed report.schema.json
 var Report []byte
-=======
+
 // Bundle is the schema of the files that `agentgateway bundle` writes.
 //
 //go:embed bundle.schema.json
 var Bundle []byte
->>>>>>> 2b26233e5a6e4e3a23c8a8eeab3cb8ebe48da071
