@@ -16,6 +16,28 @@ import (
 
 const sshsigDecision = sshsig.NamespaceDecision
 
+// enlist adds somebody with the signatures of everybody.
+func (r *run) enlist() error {
+	next := *r.t.m.current()
+	next.signers, next.stands = slices.Clone(next.signers), maps.Clone(next.stands)
+	who := pick(r, cast)
+	if slices.ContainsFunc(next.signers, func(o modelSigner) bool { return o.name == who.name }) {
+		return nil
+	}
+	next.signers = append(next.signers, who)
+	if persons := len(next.signers) / 2; r.chance(50) && persons > 1 {
+		next.approve = 2
+	}
+	if !next.feasible() {
+		next.approve = 1
+	}
+	v, err := r.t.chain.Next(Add(who.listed()), Set("threshold.approve", strconv.Itoa(next.approve)))
+	if err != nil {
+		return err
+	}
+	return r.signVersion(v, next, false)
+}
+
 // trust makes the next trust version, or tries to.
 func (r *run) trust() error {
 	if r.other != nil {
@@ -38,7 +60,8 @@ func (r *run) trust() error {
 		next.signers = append(next.signers, who)
 		changes = append(changes, Add(who.listed()))
 		if r.chance(50) {
-			stand = true
+			// A key that is listed again brings back what it signed before.
+			stand = !slices.ContainsFunc(m.versions, func(v modelVersion) bool { return v.signer(who.keys[0]) != nil })
 			ids := s.SelfApprovals()
 			for _, id := range ids {
 				next.stands[id] = true
@@ -148,7 +171,7 @@ func (r *run) signVersion(v *Version, next modelVersion, stand bool) error {
 		}
 		r.t.versions, r.t.chain = r.t.versions[:len(r.t.versions)-1], nil
 		r.tell(stepTrustRefused, "version %d waits", v.Signed.Version)
-		return nil
+		return r.t.load()
 	}
 	next.digest = v.Signed.Digest()
 	m.versions = append(m.versions, next)

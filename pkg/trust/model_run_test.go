@@ -109,10 +109,15 @@ func (r *run) play(steps int) (err error) {
 	if r.t, err = newTree(); err != nil {
 		return err
 	}
+	for range r.rng.IntN(6) { // most worlds begin with a team
+		if err := r.enlist(); err != nil {
+			return err
+		}
+	}
 	table := []struct {
 		weight int
 		step   func() error
-	}{{14, r.lock}, {3, r.absent}, {34, r.decide}, {14, r.cosign}, {9, r.force}, {9, r.trust}, {3, r.branch}, {4, r.merge}, {10, r.tamper}}
+	}{{14, r.lock}, {2, r.absent}, {40, r.decide}, {16, r.cosign}, {6, r.force}, {7, r.trust}, {3, r.branch}, {4, r.merge}, {8, r.tamper}}
 	for tries := 0; len(r.story) < steps && tries < 20*steps; tries++ {
 		n := r.rng.IntN(100)
 		for _, entry := range table {
@@ -142,7 +147,7 @@ func (r *run) lock() error {
 	it.digest = modelDigest(key, r.rng.IntN(modelTexts))
 	var proposers []string
 	for _, s := range cast {
-		if r.chance(15) {
+		if r.chance(10) {
 			proposers = append(proposers, s.person)
 		}
 	}
@@ -166,17 +171,26 @@ func (r *run) absent() error {
 func (r *run) proposal() Proposal {
 	p := Proposal{Action: pick(r, []Action{Approve, Approve, Approve, Approve, Reject, Disable, Enable, Pause, Resume, Rollback})}
 	server := p.Action == Pause || p.Action == Resume
+	// Mostly what can be enabled or resumed is.
+	needs := map[Action]Status{Enable: Disabled, Resume: Paused}[p.Action]
+	sensible := r.chance(85)
 	chosen := map[Key]bool{}
 	for range 1 + r.rng.IntN(3) {
 		key := pick(r, modelKeys)
 		if chosen[key] || (key.Kind == surface.KindServer) != server {
 			continue
 		}
+		if status, _ := r.t.m.state(key); sensible && needs != "" && status != needs || sensible && p.Action.puts() && (status == Disabled || status == Absent) {
+			continue
+		}
 		chosen[key] = true
 		it := r.t.m.items[key]
 		digest := it.digest
-		if p.Action == Rollback || p.Action == Approve && r.chance(3) {
+		if p.Action == Rollback || p.Action == Approve && r.chance(2) {
 			digest = modelDigest(key, r.rng.IntN(modelTexts))
+		}
+		if p.Action == Rollback && sensible && !r.t.m.everApproved(key, digest) {
+			continue
 		}
 		if server {
 			digest = canonical.Digest{}
@@ -193,12 +207,15 @@ func (r *run) proposal() Proposal {
 	return p
 }
 
-// anyKey draws the key of anybody, listed or not.
+// anyKey draws the key of somebody, mostly one who is listed.
 func (r *run) anyKey() cheapKey {
-	if r.chance(4) {
+	switch n := r.rng.IntN(100); {
+	case n < 3:
 		return mallory
+	case n < 15:
+		return cheapKey(pick(r, cast).keys[0])
 	}
-	return cheapKey(pick(r, cast).keys[0])
+	return cheapKey(pick(r, r.t.m.current().signers).keys[0])
 }
 
 // expected makes the model's view of a proposal.

@@ -100,6 +100,7 @@ type ItemState struct {
 	Expired        bool // what is in force is older than the rule maxAge allows
 	Why            string
 
+	gone    Status // Absent or Refused, as the lockfile says; else empty
 	history history
 }
 
@@ -242,6 +243,7 @@ func (s *State) unsigned() {
 func (s *State) decide() {
 	rejected := s.rejections()
 	for _, it := range s.Items {
+		it.gone = it.Status
 		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.judge.about(s.ledger, it.Key))
 		s.conclude(it)
 		if !it.Digest.IsZero() {
