@@ -107,6 +107,15 @@ const (
 	GradeUnderstated  Code = "grade-understated"
 )
 
+// The codes of history.
+const (
+	HeadLost          Code = "head-lost"
+	CommitInvalid     Code = "commit-invalid"
+	CommitUnsigned    Code = "commit-unsigned"
+	DecisionChanged   Code = "decision-changed"
+	CheckpointInvalid Code = "checkpoint-invalid"
+)
+
 // codes is filled in the order of docs/codes.md.
 var codes = []Description{
 	{ToolAdded, Warning, false, "A tool is served that the lockfile does not hold.", "Read it, then run `agentgateway lock`."},
@@ -192,6 +201,11 @@ var codes = []Description{
 	{SerialLowered, Critical, false, "An item's newest decision is an older one than on the base.", "Merge the base, and restore the item's decision in the lockfile."},
 	{ProposerMissing, Critical, false, "A decision does not name a person who brought the text in.", "Decide again: the tool finds the proposers."},
 	{GradeUnderstated, Critical, false, "A decision records a lower grade than the change has.", "Decide again: the tool grades the change."},
+	{HeadLost, Critical, false, "The head that was recorded is not in the history.", "Find out who rewrote the branch, and restore it."},
+	{CommitInvalid, Critical, false, "A commit has a form that git does not write and that two readers can understand differently.", "Leave the commit out of the history."},
+	{CommitUnsigned, Critical, false, "A commit that adds decisions or trust versions is not signed by a listed key, as the rule requireSignedCommits asks.", "Make the commit again with `agentgateway approve`, or end the rule."},
+	{DecisionChanged, Critical, false, "The file of a decision or of a trust version lost a signature or says something else.", "Restore the file with git."},
+	{CheckpointInvalid, Critical, false, "The checkpoint of the trust list does not fit the history.", "Make a trust version with the right checkpoint."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.
