@@ -20,6 +20,7 @@ type cli struct {
 	List       listCmd       `cmd:"" group:"look" help:"List the locked servers and their items."`
 	Show       showCmd       `cmd:"" group:"look" help:"Show a server or one definition as it is locked."`
 	Hash       hashCmd       `cmd:"" group:"look" help:"Print the hashes of one definition."`
+	Serve      serveCmd      `cmd:"" group:"serve" help:"Enforce the committed lockfile at the agentgateway MCP gateway."`
 	Demo       demoCmd       `cmd:"" group:"other" help:"See a rug pull caught, in a temporary repository."`
 	Version    versionCmd    `cmd:"" group:"other" help:"Print the version."`
 	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell."`
