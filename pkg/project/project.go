@@ -92,8 +92,8 @@ type Project struct {
 
 	options  Options
 	root     *canonical.Digest // the pinned trust root; nil for none
-	original bool          // the lockfile is one of the original format, by its name
-	repo     *gitrepo.Repo // nil outside git
+	original bool              // the lockfile is one of the original format, by its name
+	repo     *gitrepo.Repo     // nil outside git
 	dir      *lockfile.Dir
 	store    *lockfile.Store
 	previous *lockfile.Store // of the original format, where init starts from one
