@@ -36,7 +36,7 @@ func GitHub(w io.Writer, r *Report) error {
 			noun = "finding"
 		}
 		fmt.Fprintf(&b, "::notice title=%s::%d more %s in the summary\n",
-			textcheck.WorkflowProperty("agentgateway "+r.Command), rest, noun)
+			textcheck.WorkflowProperty(r.program()+" "+r.Command), rest, noun)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

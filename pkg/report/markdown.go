@@ -33,7 +33,7 @@ func Markdown(w io.Writer, r *Report) error {
 	m.table()
 	left := m.servers() + m.findings()
 	if left > 0 {
-		fmt.Fprintf(&m.b, "\n**%d more are left out here; `agentgateway diff` shows all.**\n", left)
+		fmt.Fprintf(&m.b, "\n**%d more are left out here; %s shows all.**\n", left, textcheck.MarkdownCode(r.program()+" diff"))
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return err
@@ -57,7 +57,7 @@ func (m *markdownWriter) section(text string, limit int) bool {
 
 func (m *markdownWriter) head() {
 	r := m.r
-	fmt.Fprintf(&m.b, "## agentgateway %s: %s\n\n", textcheck.Markdown(r.Command), r.Verdict)
+	fmt.Fprintf(&m.b, "## %s: %s\n\n", textcheck.Markdown(r.program()+" "+r.Command), r.Verdict)
 	if r.Subject != "" {
 		m.b.WriteString(textcheck.Markdown(textcheck.Clip(r.Subject, clipSummary)) + "\n\n")
 	}

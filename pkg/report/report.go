@@ -4,9 +4,21 @@
 // Every renderer takes the same [Report]. All text that came from a server, a
 // configuration or a pull request is escaped for its medium here, and nowhere
 // else: a Report holds it as it was.
+//
+//	Text      for a terminal; lines of the width, colours where asked for
+//	JSON      for programs; every text whole, schema/report.schema.json
+//	Markdown  for a job summary or a pull request; below 900 kB
+//	SARIF     for code scanning, version 2.1.0; at most 25,000 results
+//	GitHub    workflow commands; at most ten annotations of a level
+//
+// Where a format leaves something out, it says how much. No output holds a
+// character that cannot be seen, or a line that a CI runner would take for a
+// command, other than the commands of GitHub and the colours of Text.
 package report
 
 import (
+	"strings"
+
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
@@ -28,6 +40,14 @@ type Report struct {
 	Verdict  Verdict
 	ExitCode int
 	Advice   []string // what to do next, one line each
+}
+
+// program is the command's name for people.
+func (r *Report) program() string {
+	if r.Program == "" {
+		return "agentgateway"
+	}
+	return r.Program
 }
 
 // Verdict is the outcome in one word.
@@ -64,9 +84,16 @@ const (
 	NotChecked State = "not checked" // nothing was started or contacted
 )
 
-// Conclude sorts the findings and sets the verdict and the exit code.
+// Conclude sorts the findings, names the command in their hints as it is
+// installed, and sets the verdict and the exit code.
 func (r *Report) Conclude() {
 	finding.Sort(r.Findings)
+	if r.Program != "" && r.Program != "agentgateway" {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			f.Hint = strings.ReplaceAll(f.Hint, "`agentgateway ", "`"+r.Program+" ")
+		}
+	}
 	r.ExitCode = finding.ExitCode(r.Findings, r.FailOn)
 	switch r.ExitCode {
 	case 0:

@@ -43,7 +43,7 @@ func SARIF(w io.Writer, r *Report) error {
 	if more := len(findings) - maxResults; more > 0 {
 		invocation.Notifications = []sarifNotification{{
 			Descriptor: sarifReference{ID: "results-cut"}, Level: "warning",
-			Message: sarifText{fmt.Sprintf("%d more results are left out; `agentgateway %s` shows all", more, r.Command)},
+			Message: sarifText{sarifMessage(fmt.Sprintf("%d more results are left out; `%s diff` shows all", more, r.program()))},
 		}}
 	}
 	return writeJSON(w, sarifLog{

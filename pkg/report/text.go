@@ -20,10 +20,7 @@ type TextOptions struct {
 
 // Text renders a report for a terminal.
 func Text(w io.Writer, r *Report, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = 80
-	}
-	t := &textWriter{opts: opts, differ: newWordDiffer()}
+	t := newTextWriter(opts)
 	if r.Subject != "" {
 		t.wrap(0, r.Subject)
 		t.line(0, "")
@@ -35,6 +32,13 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 	t.conclusion(r)
 	_, err := io.WriteString(w, t.b.String())
 	return err
+}
+
+func newTextWriter(opts TextOptions) *textWriter {
+	if opts.Width == 0 {
+		opts.Width = 80
+	}
+	return &textWriter{opts: opts, differ: newWordDiffer()}
 }
 
 type textWriter struct {
@@ -92,6 +96,9 @@ func (t *textWriter) hang(indent int, markColor, mark, color, text string) {
 func (t *textWriter) server(s Server) {
 	color := map[State]string{Unchanged: green, Differs: red, New: yellow, Gone: yellow, Unchecked: red}[s.State]
 	t.segments(0, "", "", []segment{{bold, textcheck.Clip(s.Name, clipName)}, {color, string(s.State)}, {dim, countsText(s.Counts)}})
+	if s.State == New {
+		return // its items stand in the lockfile and its copies
+	}
 	for _, c := range s.Changes {
 		t.change(c)
 	}
@@ -149,12 +156,18 @@ func kindWord(k surface.Kind) string {
 	return string(k)
 }
 
-// title names what changed, as in "tool echo".
-func title(c drift.Change) string {
+// kindAndName names an item, as in "tool echo".
+func kindAndName(c drift.Change) string {
 	word := kindWord(c.Kind)
 	if c.Name != "" {
 		word += " " + textcheck.Terminal(textcheck.Clip(c.Name, clipName))
 	}
+	return word
+}
+
+// title names what changed, as in "tool echo added".
+func title(c drift.Change) string {
+	word := kindAndName(c)
 	if c.Status != drift.Changed {
 		word += " " + string(c.Status)
 	}
@@ -202,7 +215,7 @@ const shortText = 200
 
 func (t *textWriter) aspect(a drift.Aspect) {
 	const indent = 13
-	t.wrap(indent, a.Summary)
+	t.wrap(indent, textcheck.Clip(a.Summary, clipSummary))
 	switch {
 	case a.Old == "" && a.New == "":
 	case a.Words && len(a.Old) <= shortText && len(a.New) <= shortText:
@@ -228,18 +241,7 @@ func (t *textWriter) sides(indent int, old, fresh string) {
 func (t *textWriter) words(indent int, pieces []piece) {
 	var b strings.Builder
 	for _, p := range elide(pieces) {
-		text := textcheck.TerminalLines(p.text)
-		trimmed := strings.TrimRight(text, " \n")
-		space := text[len(trimmed):]
-		switch {
-		case p.op == equal || trimmed == "":
-			b.WriteString(text)
-			continue
-		case p.op == deleted:
-			b.WriteString("[-" + trimmed + "-]" + space)
-		default:
-			b.WriteString("{+" + trimmed + "+}" + space)
-		}
+		b.WriteString(textcheck.TerminalLines(p.marked()))
 	}
 	color := ""
 	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n"), "\n") {
@@ -333,7 +335,7 @@ func (t *textWriter) finding(f finding.Finding) {
 	}
 	t.segments(2, gradeColors[f.Grade], gradeMark(f.Grade), parts)
 	const indent = 13
-	t.wrap(indent, f.Summary)
+	t.wrap(indent, textcheck.Clip(f.Summary, clipSummary))
 	if f.Detail != "" {
 		t.wrap(indent, f.Detail)
 	}

@@ -23,7 +23,7 @@ func unified(pieces []piece) string {
 		if h.atLineStart() {
 			h.flush(&out)
 		}
-		for line := range strings.SplitAfterSeq(p.text, "\n") {
+		for line := range strings.SplitAfterSeq(p.marked(), "\n") {
 			h.keep(line)
 			if strings.HasSuffix(line, "\n") {
 				h.flush(&out)
@@ -53,19 +53,10 @@ func (h *hunk) keep(text string) {
 func (h *hunk) change(p piece) {
 	h.changed = true
 	if p.op == deleted {
-		h.old.WriteString(marked("[-", "-]", p.text))
+		h.old.WriteString(p.marked())
 	} else {
-		h.fresh.WriteString(marked("{+", "+}", p.text))
+		h.fresh.WriteString(p.marked())
 	}
-}
-
-// marked puts marks around a text, before the space it ends with.
-func marked(open, end, text string) string {
-	trimmed := strings.TrimRight(text, " \n")
-	if trimmed == "" {
-		return text
-	}
-	return open + trimmed + end + text[len(trimmed):]
 }
 
 func (h *hunk) flush(out *strings.Builder) {

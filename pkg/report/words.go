@@ -26,6 +26,35 @@ type piece struct {
 	text string
 }
 
+// The marks around what went and what came, as git writes them for --word-diff.
+var marks = [...]string{"[-", "-]", "{+", "+}"}
+
+// unmark spells what would read as a mark by the code point of its sign, so that
+// a text cannot say of itself which part of it is new.
+var unmark = strings.NewReplacer("[-", `[\u{002D}`, "-]", `\u{002D}]`, "{+", `{\u{002B}`, "+}", `\u{002B}}`)
+
+// marked is the text of a piece, not escaped, with marks where it went or came.
+// They stand before the space it ends with.
+func (p piece) marked() string {
+	text := unmark.Replace(p.text)
+	if p.op == equal {
+		return text
+	}
+	body := strings.TrimRight(text, " \n")
+	if body == "" {
+		body = text
+	}
+	space := text[len(body):]
+	open, end := marks[0], marks[1]
+	if p.op == inserted {
+		open, end = marks[2], marks[3]
+	}
+	if last := len(body) - 1; body[last] == open[0] { // would be a mark with the one after it
+		body = fmt.Sprintf(`%s\u{%04X}`, body[:last], open[0])
+	}
+	return open + body + end + space
+}
+
 // A wordDiffer compares texts word by word, with a bound on the work for all that
 // are shown in one report: texts are chosen by others.
 type wordDiffer struct {
@@ -128,8 +157,11 @@ func (d *wordDiffer) take(a, b []string) bool {
 	return true
 }
 
-// maxBetween is how many words two changes may be apart to count as one.
-const maxBetween = 3
+// How many words two changes may be apart to count as one, and how many bytes.
+const (
+	maxBetween      = 3
+	maxBetweenBytes = 100
+)
 
 // joinChanges makes one change of two that a few words keep apart by chance, so
 // that a new sentence is shown as a whole. The words between them may not be more
@@ -148,16 +180,15 @@ func joinChanges(pieces []piece) []piece {
 	}
 	before := 0 // words of the change that is open
 	for i, p := range pieces {
-		n := len(strings.Fields(p.text))
 		switch p.op {
 		case deleted:
 			old.WriteString(p.text)
-			before = max(before, n)
+			before = max(before, countWords(p.text))
 		case inserted:
 			fresh.WriteString(p.text)
-			before = max(before, n)
+			before = max(before, countWords(p.text))
 		default:
-			if n <= maxBetween && n <= before && n <= changeAfter(pieces[i+1:]) {
+			if before > 0 && len(p.text) <= maxBetweenBytes && countWords(p.text) <= min(maxBetween, before, changeAfter(pieces[i+1:])) {
 				old.WriteString(p.text)
 				fresh.WriteString(p.text)
 				continue
@@ -171,13 +202,15 @@ func joinChanges(pieces []piece) []piece {
 	return out
 }
 
+func countWords(text string) int { return len(strings.Fields(text)) }
+
 // changeAfter is how many words the change has that pieces start with.
 func changeAfter(pieces []piece) (n int) {
 	for _, p := range pieces {
 		if p.op == equal {
 			break
 		}
-		n = max(n, len(strings.Fields(p.text)))
+		n = max(n, countWords(p.text))
 	}
 	return n
 }

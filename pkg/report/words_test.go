@@ -85,3 +85,24 @@ func TestElide(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestMarks: a text cannot hold marks of its own.
+func TestMarks(t *testing.T) {
+	for _, tt := range []struct {
+		piece piece
+		want  string
+	}{
+		{piece{equal, "a [-b-] {+c+} "}, `a [\u{002D}b\u{002D}] {\u{002B}c\u{002B}} `},
+		{piece{deleted, "a b \n"}, "[-a b-] \n"},
+		{piece{inserted, "a b"}, "{+a b+}"},
+		{piece{inserted, "seen+} unseen"}, `{+seen\u{002B}} unseen+}`},
+		{piece{deleted, "a["}, `[-a\u{005B}-]`},
+		{piece{inserted, "a{"}, `{+a\u{007B}+}`},
+		{piece{inserted, "[-]"}, `{+[\u{002D}]+}`},
+		{piece{inserted, "\n\n"}, "{+\n\n+}"},
+	} {
+		if got := tt.piece.marked(); got != tt.want {
+			t.Errorf("%v is %q, want %q", tt.piece, got, tt.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/width"
@@ -37,12 +38,21 @@ func lineBreak(line string, room int) (end, next int) {
 			continue
 		}
 		if space == 0 {
+			if i > 0 && splitsMark(line[i-1:]) {
+				i--
+			}
 			return i, i
 		}
 		rest := strings.TrimLeft(line[space:], " ")
 		return len(strings.TrimRight(line[:space], " ")), len(line) - len(rest)
 	}
 	return len(line), len(line)
+}
+
+// splitsMark reports whether a break after the first byte of s is within a mark of
+// a word diff.
+func splitsMark(s string) bool {
+	return len(s) > 1 && slices.Contains(marks[:], s[:2])
 }
 
 // columns is how many columns of a terminal a character takes.

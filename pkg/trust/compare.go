@@ -202,7 +202,7 @@ func (c *comparison) items() {
 			place := before.Place()
 			place.File = c.head.State.lockfilePath()
 			c.report(finding.ItemDropped, place, "it is decided on the base, and the lockfile does not hold it")
-		case now.serial() < before.serial():
+		case now.history.code != finding.DecisionLost && now.serial() < before.serial():
 			c.report(finding.SerialLowered, c.head.State.place(now), "its newest decision is %s with the serial %d, and on the base %s with %d",
 				shortOrNone(now.Decision), now.serial(), before.Decision.Short(), before.serial())
 		}
