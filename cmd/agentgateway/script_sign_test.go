@@ -34,6 +34,7 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"forge":    cmdForge,
 		"tamper":   cmdTamper,
 		"refused":  cmdRefused,
+		"follow":   cmdFollow,
 	})
 	return all
 }
@@ -104,6 +105,25 @@ func cmdSaved(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("no line of stdout begins with %q", args[0])
+}
+
+// cmdFollow runs a command that the last one printed, in a line of its own or in
+// backquotes, and holds it to an exit code:
+//
+//	follow N BEGINNING
+func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: follow N BEGINNING")
+	}
+	said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	_, rest, ok := strings.Cut(said, args[1])
+	if !ok {
+		ts.Fatalf("the last command does not print %q:\n%s", args[1], said)
+	}
+	if end := strings.IndexAny(rest, "`\n"); end >= 0 {
+		rest = rest[:end]
+	}
+	cmdExitcode(ts, false, slices.Concat([]string{args[0]}, strings.Fields(args[1]+rest)))
 }
 
 // cmdApprove reviews and approves all that the review shows, as a person does:
