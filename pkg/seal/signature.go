@@ -15,7 +15,7 @@ import (
 // of these.
 const (
 	SignatureSuffix = ".sig"           // made by Sign
-	SigstoreSuffix  = ".sigstore.json" // made by a SigstoreSigner
+	SigstoreSuffix  = ".sigstore.json" // made by pkg/seal/sigstore
 )
 
 // Deployers tells who may seal.

@@ -27,7 +27,7 @@ type Sealed struct {
 	Path     string // of the lockfile
 	Lockfile []byte
 	File     *lockfile.File // what Lockfile says
-	Chain    *trust.Chain   // nil where there is no trust list, which only RequireNone and RequireSigstore accept
+	Chain    *trust.Chain   // nil where there is no trust list, which RequireTag and RequireSignature refuse
 	// Signer is the deployer's principal, or the identity of a Sigstore seal; empty
 	// for RequireNone.
 	Signer      string
