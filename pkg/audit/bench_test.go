@@ -89,7 +89,7 @@ func (w *world) pipe(in string, args ...string) string {
 }
 
 // benchWorld makes the history, and returns the commits that are signed.
-func benchWorld(b *testing.B) (*world, []gitrepo.Hash) {
+func benchWorld(b testing.TB) (*world, []gitrepo.Hash) {
 	w := newWorld(b)
 	var in bytes.Buffer
 	h := &benchHistory{world: w, out: &in, repository: w.chain().Repository(), version: w.chain().Digest()}
@@ -110,7 +110,8 @@ func benchWorld(b *testing.B) (*world, []gitrepo.Hash) {
 	w.pipe(in.String(), "fast-import", "--quiet")
 	signed := h.sign()
 	w.git("", "checkout", "-q", "main")
-	w.git("", "gc", "-q", "--prune=now")
+	w.git("", "repack", "-q", "-a", "-d", "-f") // as git does over time: fast-import packs badly
+	w.git("", "prune")
 	return w, signed
 }
 
