@@ -152,3 +152,12 @@ func broken(commit gitrepo.Hash, path string, err error) *Violation {
 	}
 	return nil
 }
+
+// fingerprint names a key that is nobody's.
+func fingerprint(key string) string {
+	parsed, _, err := sshsig.ParsePublicKey([]byte(key))
+	if err != nil {
+		return "an unreadable key"
+	}
+	return sshsig.Fingerprint(parsed)
+}
