@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"agentgateway-lock/pkg/extmcp"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // Metrics are the measurements of one processor, in a registry of their own.
@@ -24,8 +26,9 @@ type Metrics struct {
 	probes    *prometheus.CounterVec
 	dropped   prometheus.Counter
 	policy    *prometheus.GaugeVec
-	lastInfo  prometheus.Labels
 	infoMu    sync.Mutex
+	lastInfo  prometheus.Labels
+	sights    *sights
 }
 
 // metricsPrefix begins the name of every metric.
@@ -53,8 +56,9 @@ func NewMetrics() *Metrics {
 			Help: "Lines of the decision log that were dropped because it could not be written fast enough."}),
 		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricsPrefix + "policy_info",
 			Help: "The policy in force: always 1."}, []string{"origin", "commit", "lockfile"}),
+		sights: newSights(),
 	}
-	m.registry.MustRegister(m.decisions, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
+	m.registry.MustRegister(m.sights, m.decisions, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
 	return m
 }
 
@@ -91,9 +95,23 @@ func resultOf(d *Decision) string {
 // decided counts a decision.
 func (m *Metrics) decided(d *Decision) {
 	m.decisions.WithLabelValues(string(d.Phase), resultOf(d), string(d.Code)).Inc()
+	if d.Code == "" && d.Phase == PhaseResponse && listsMethod(d.Method) {
+		for _, service := range d.Services {
+			m.sights.seen(service, "gateway", d.At)
+		}
+	}
 	for i := range d.Removed {
 		m.removed.WithLabelValues(string(d.Removed[i].Code)).Inc()
 	}
+}
+
+// probed counts a probe.
+func (m *Metrics) probed(_ string, err error) {
+	result := "ok"
+	if err != nil {
+		result = "failed"
+	}
+	m.probes.WithLabelValues(result).Inc()
 }
 
 // reloaded counts an attempt to refresh.
@@ -107,6 +125,11 @@ func (m *Metrics) reloaded(err error) {
 
 // installed names the policy in force.
 func (m *Metrics) installed(l *Loaded) {
+	targets := map[string]bool{}
+	for _, server := range l.Lockfile.Servers {
+		targets[server.TargetName()] = true
+	}
+	m.sights.keep(targets)
 	m.infoMu.Lock()
 	defer m.infoMu.Unlock()
 	labels := prometheus.Labels{"origin": l.Origin, "commit": l.Commit, "lockfile": l.Digest.String()}
@@ -134,5 +157,56 @@ func (m *Metrics) intercept() grpc.UnaryServerInterceptor {
 		answer, err := handler(ctx, req)
 		observe.Observe(time.Since(began).Seconds())
 		return answer, err
+	}
+}
+
+func listsMethod(method string) bool {
+	m := methods[method]
+	return m != nil && m.role == lists
+}
+
+// sights are when servers were last listed, by the gateway's target. It is a
+// prometheus.Collector of how long ago that was.
+type sights struct {
+	age *prometheus.Desc
+	now func() time.Time
+
+	mu sync.Mutex
+	at map[listed]time.Time
+}
+
+type listed struct{ service, origin string }
+
+func newSights() *sights {
+	return &sights{
+		age: prometheus.NewDesc(metricsPrefix+"evidence_age_seconds",
+			"Seconds since a server was last listed, by origin: through the gateway, or by a probe.", []string{"server", "origin"}, nil),
+		now: time.Now, at: map[listed]time.Time{},
+	}
+}
+
+// seen notes a listing. Only services of a policy are noted, so there are few.
+func (s *sights) seen(service, origin string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at[listed{service, origin}] = at
+}
+
+// keep forgets the servers that a policy does not know.
+func (s *sights) keep(targets map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.at, func(k listed, _ time.Time) bool { return !targets[k.service] })
+}
+
+// Describe implements prometheus.Collector.
+func (s *sights) Describe(out chan<- *prometheus.Desc) { out <- s.age }
+
+// Collect implements prometheus.Collector.
+func (s *sights) Collect(out chan<- prometheus.Metric) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, at := range s.at {
+		out <- prometheus.MustNewConstMetric(s.age, prometheus.GaugeValue, s.now().Sub(at).Seconds(), textcheck.Terminal(k.service), k.origin)
 	}
 }
