@@ -335,8 +335,8 @@ func refused(t testing.TB, err error) *refusal {
 		t.Fatalf("not a JSON-RPC error: %v", err)
 	}
 	r := &refusal{reason: rpc.Message}
-	if err := json.Unmarshal(rpc.Data, r); err != nil {
-		t.Fatalf("%v with the data %s: %v", err, rpc.Data, err)
+	if json.Unmarshal(rpc.Data, r) != nil {
+		t.Fatalf("%#v with the data %s", rpc, rpc.Data)
 	}
 	return r
 }
