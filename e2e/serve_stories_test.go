@@ -395,7 +395,7 @@ func TestServePromptsAndResources(t *testing.T) {
 		t.Errorf("an approved prompt: %v", err)
 	}
 	for uri, code := range map[string]processor.Code{
-		"mock://readme": "", "mock://notes/7": "", "file:///etc/passwd": processor.DeniedTemplate,
+		"mock://readme": "", "mock://notes/7": "", "file:///etc/passwd": processor.DeniedNotApproved,
 	} {
 		_, err := a.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 		if r := refused(t, err); code == "" {
