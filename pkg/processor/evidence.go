@@ -174,13 +174,12 @@ func (w *witness) record(s *scope, g *group, at time.Time) {
 	for i := range g.seen {
 		o := &g.seen[i]
 		k := key{g.kind, o.name}
-		old, ok := s.items[k]
-		if !ok && !s.fits(o) {
+		if _, ok := s.items[k]; !ok && !s.fits(o) {
 			s.lost = true
 			continue
 		}
 		s.items[k] = sight{o.digest, now}
-		if o.item != nil && !o.digest.IsZero() && o.digest != o.item.inForce && (!ok || old.digest != o.digest) {
+		if o.item != nil && !o.digest.IsZero() && o.digest != o.item.inForce {
 			w.count(k, o.digest)
 		}
 	}

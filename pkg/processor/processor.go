@@ -48,10 +48,13 @@ func New(config Config) *Processor {
 	}
 }
 
-// SetPolicy puts a policy in force. Hooks in flight end with the one they began
-// with.
+// SetPolicy puts a policy in force; nil denies everything. Hooks in flight end
+// with the one they began with.
 func (p *Processor) SetPolicy(policy *Policy) {
 	old := p.policy.Swap(policy)
+	if policy == nil {
+		return
+	}
 	p.evidence.policyChanged(len(policy.services), old != nil && old.id == policy.id && policy.id != "")
 }
 
