@@ -129,7 +129,7 @@ func (m *model) barred(service string, kind int, name string) bool {
 	for _, e := range m.events {
 		v, shown := e.shown[name]
 		it := e.policy.servers[service].items[kind][name]
-		if e.policy.id == m.policy.id && e.service == service && e.kind == kind && shown && v != flawed && it.known && !(it.inForce == v && it.state != processor.StateNew) {
+		if e.policy.id == m.policy.id && e.service == service && e.kind == kind && shown && v != flawed && it.known && (it.inForce != v || it.state == processor.StateNew) {
 			texts[v] = true
 		}
 	}

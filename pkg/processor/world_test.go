@@ -3,6 +3,7 @@ package processor_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -94,9 +95,7 @@ func from(services ...string) ask { return ask{services: services} }
 
 func (a ask) with(key string, value any) ask {
 	metadata := map[string]any{key: value}
-	for k, v := range a.metadata {
-		metadata[k] = v
-	}
+	maps.Copy(metadata, a.metadata)
 	return ask{a.services, metadata}
 }
 
