@@ -26,8 +26,6 @@ import (
 	"agentgateway-lock/pkg/surface"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // hooked are the methods that a gateway's configuration names, each in its phases.
 func hooked() map[string]gatewaydouble.Phase {
 	return map[string]gatewaydouble.Phase{
@@ -49,6 +47,7 @@ type core struct {
 
 func newCore(t *testing.T) *core {
 	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
 	c := &core{t: t, up: upstream.New(upstream.Options{}), p: processor.New(processor.Config{})}
 	url, err := c.up.Start(context.Background(), "127.0.0.1:0")
 	if err != nil {

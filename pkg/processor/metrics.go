@@ -2,7 +2,6 @@ package processor
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -28,7 +27,6 @@ type Metrics struct {
 	policy    *prometheus.GaugeVec
 	infoMu    sync.Mutex
 	lastInfo  prometheus.Labels
-	sights    *sights
 }
 
 // metricsPrefix begins the name of every metric.
@@ -56,9 +54,8 @@ func NewMetrics() *Metrics {
 			Help: "Lines of the decision log that were dropped because it could not be written fast enough."}),
 		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricsPrefix + "policy_info",
 			Help: "The policy in force: always 1."}, []string{"origin", "commit", "lockfile"}),
-		sights: newSights(),
 	}
-	m.registry.MustRegister(m.sights, m.decisions, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
+	m.registry.MustRegister(m.decisions, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
 	return m
 }
 
@@ -95,11 +92,6 @@ func resultOf(d *Decision) string {
 // decided counts a decision.
 func (m *Metrics) decided(d *Decision) {
 	m.decisions.WithLabelValues(string(d.Phase), resultOf(d), string(d.Code)).Inc()
-	if d.Code == "" && d.Phase == PhaseResponse && listsMethod(d.Method) {
-		for _, service := range d.Services {
-			m.sights.seen(service, "gateway", d.At)
-		}
-	}
 	for i := range d.Removed {
 		m.removed.WithLabelValues(string(d.Removed[i].Code)).Inc()
 	}
@@ -125,11 +117,6 @@ func (m *Metrics) reloaded(err error) {
 
 // installed names the policy in force.
 func (m *Metrics) installed(l *Loaded) {
-	targets := map[string]bool{}
-	for _, server := range l.Lockfile.Servers {
-		targets[server.TargetName()] = true
-	}
-	m.sights.keep(targets)
 	m.infoMu.Lock()
 	defer m.infoMu.Unlock()
 	labels := prometheus.Labels{"origin": l.Origin, "commit": l.Commit, "lockfile": l.Digest.String()}
@@ -160,53 +147,45 @@ func (m *Metrics) intercept() grpc.UnaryServerInterceptor {
 	}
 }
 
-func listsMethod(method string) bool {
-	m := methods[method]
-	return m != nil && m.role == lists
+// evidenceAges is a prometheus.Collector of how long ago servers were listed.
+type evidenceAges struct {
+	processor *Processor
+	now       func() time.Time
+	age, lost *prometheus.Desc
 }
 
-// sights are when servers were last listed, by the gateway's target. It is a
-// prometheus.Collector of how long ago that was.
-type sights struct {
-	age *prometheus.Desc
-	now func() time.Time
-
-	mu sync.Mutex
-	at map[listed]time.Time
-}
-
-type listed struct{ service, origin string }
-
-func newSights() *sights {
-	return &sights{
-		age: prometheus.NewDesc(metricsPrefix+"evidence_age_seconds",
+func newEvidenceAges(p *Processor, now func() time.Time) *evidenceAges {
+	return &evidenceAges{
+		p, now,
+		prometheus.NewDesc(metricsPrefix+"evidence_age_seconds",
 			"Seconds since a server was last listed, by origin: through the gateway, or by a probe.", []string{"server", "origin"}, nil),
-		now: time.Now, at: map[listed]time.Time{},
+		prometheus.NewDesc(metricsPrefix+"evidence_lost",
+			"1 where evidence about a server had to be forgotten since the start.", []string{"server"}, nil),
 	}
 }
 
-// seen notes a listing. Only services of a policy are noted, so there are few.
-func (s *sights) seen(service, origin string, at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.at[listed{service, origin}] = at
-}
-
-// keep forgets the servers that a policy does not know.
-func (s *sights) keep(targets map[string]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.at, func(k listed, _ time.Time) bool { return !targets[k.service] })
-}
-
 // Describe implements prometheus.Collector.
-func (s *sights) Describe(out chan<- *prometheus.Desc) { out <- s.age }
+func (e *evidenceAges) Describe(out chan<- *prometheus.Desc) {
+	out <- e.age
+	out <- e.lost
+}
 
 // Collect implements prometheus.Collector.
-func (s *sights) Collect(out chan<- prometheus.Metric) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, at := range s.at {
-		out <- prometheus.MustNewConstMetric(s.age, prometheus.GaugeValue, s.now().Sub(at).Seconds(), textcheck.Terminal(k.service), k.origin)
+func (e *evidenceAges) Collect(out chan<- prometheus.Metric) {
+	for _, state := range e.processor.Evidence() {
+		server := textcheck.Terminal(state.Server)
+		for _, o := range []struct {
+			origin string
+			at     time.Time
+		}{{"gateway", state.Listed}, {"probe", state.Probed}} {
+			if !o.at.IsZero() {
+				out <- prometheus.MustNewConstMetric(e.age, prometheus.GaugeValue, e.now().Sub(o.at).Seconds(), server, o.origin)
+			}
+		}
+		lost := 0.0
+		if state.Lost {
+			lost = 1
+		}
+		out <- prometheus.MustNewConstMetric(e.lost, prometheus.GaugeValue, lost, server)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"agentgateway-lock/pkg/extmcp"
-	"agentgateway-lock/pkg/surface"
 )
 
 // DaemonConfig is what a Daemon is made of.
@@ -74,7 +73,6 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 		return nil, err
 	}
 	d := &Daemon{config: config, metrics: NewMetrics()}
-	d.metrics.sights.now = config.Now
 	if config.Prober != nil {
 		config.Prober.opts.Probed = d.metrics.probed
 	}
@@ -97,6 +95,7 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 		return nil, err
 	}
 	d.gauges()
+	d.metrics.registry.MustRegister(newEvidenceAges(d.processor, config.Now))
 	if d.hooks, err = listen(ctx, config.Listener.Address); err != nil {
 		return nil, err
 	}
@@ -147,17 +146,6 @@ func (d *Daemon) newRefresher() (*Refresher, error) {
 	})
 }
 
-// probed records what a probe listed.
-func (d *Daemon) probed(server string, seen surface.Surface, at time.Time) bool {
-	known := d.processor.RecordProbe(server, seen, at)
-	if l := d.refresher.Loaded(); known && l != nil {
-		if s := l.Lockfile.Server(server); s != nil {
-			d.metrics.sights.seen(s.TargetName(), "probe", at)
-		}
-	}
-	return known
-}
-
 // Decided implements Observer.
 func (d *Daemon) Decided(decision Decision) {
 	d.metrics.decided(&decision)
@@ -201,7 +189,7 @@ func (d *Daemon) Run(ctx context.Context, hurry <-chan struct{}) error {
 	background.Go(func() { d.refresher.Run(ctx) })
 	background.Go(func() { d.watchReadiness(ctx) })
 	if d.config.Prober != nil {
-		background.Go(func() { d.config.Prober.Run(ctx, d.probed) })
+		background.Go(func() { d.config.Prober.Run(ctx, d.processor.RecordProbe) })
 	}
 	failed := make(chan error, 2)
 	if d.admin != nil {

@@ -9,7 +9,7 @@ import (
 // which phase.
 type Hook struct {
 	Method string
-	Phase  Phase
+	Phase  string // request, response or full, as the gateway's configuration calls it
 }
 
 // responseOnly are the methods that carry no definition and that the gateway asks
@@ -19,17 +19,18 @@ var responseOnly = []string{
 	"tasks/cancel", "tasks/get", "tasks/list", "tasks/result", "tasks/update",
 }
 
-// Hooks returns every method that the processor decides about, sorted. What is
+// Hooks returns every method that the processor decides about, sorted, and last
+// the pattern of all others, so that a method it does not know is denied. What is
 // listed is filtered in the response; what is used is decided before the server
 // sees the request.
 func Hooks() []Hook {
-	hooks := make([]Hook, 0, len(methods))
+	hooks := make([]Hook, 0, len(methods)+1)
 	for _, name := range slices.Sorted(maps.Keys(methods)) {
 		phase := PhaseRequest
 		if m := methods[name]; m.role == lists || m.role == greets || slices.Contains(responseOnly, name) {
 			phase = PhaseResponse
 		}
-		hooks = append(hooks, Hook{name, phase})
+		hooks = append(hooks, Hook{name, string(phase)})
 	}
-	return hooks
+	return append(hooks, Hook{"*", "full"})
 }
