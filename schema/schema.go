@@ -17,3 +17,8 @@ var Lockfile []byte
 //
 //go:embed report.schema.json
 var Report []byte
+
+// Bundle is the schema of the files that `agentgateway bundle` writes.
+//
+//go:embed bundle.schema.json
+var Bundle []byte

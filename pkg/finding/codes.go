@@ -121,6 +121,14 @@ const (
 	SealMismatch Code = "seal-mismatch"
 )
 
+const (
+	HeadLost          Code = "head-lost"
+	CommitInvalid     Code = "commit-invalid"
+	CommitUnsigned    Code = "commit-unsigned"
+	DecisionChanged   Code = "decision-changed"
+	CheckpointInvalid Code = "checkpoint-invalid"
+)
+
 // codes is filled in the order of docs/codes.md.
 var codes = []Description{
 	{ToolAdded, Warning, false, "A tool is served that the lockfile does not hold.", "Read it, then run `agentgateway lock`."},
@@ -213,6 +221,11 @@ var codes = []Description{
 	{SealInvalid, Critical, false, "A seal is malformed, or its signature does not fit what it is over.", "Do not use the lockfile; have a deployer seal it again with `agentgateway seal`."},
 	{SealSigner, Critical, false, "A seal was made by someone who is not a listed deployer, or under another identity.", "Have a deployer seal the lockfile, or list the signer with `agentgateway trust add --role deployer`."},
 	{SealMismatch, Critical, false, "A seal was made for another lockfile, trust version or tag name.", "Seal the lockfile as it is now with `agentgateway seal`."},
+	{HeadLost, Critical, false, "The head that was recorded is not in the history.", "Find out who rewrote the branch, and restore it."},
+	{CommitInvalid, Critical, false, "A commit has a form that git does not write and that two readers can understand differently.", "Leave the commit out of the history."},
+	{CommitUnsigned, Critical, false, "A commit that adds decisions or trust versions is not signed by a listed key, as the rule requireSignedCommits asks.", "Make the commit again with `agentgateway approve`, or end the rule."},
+	{DecisionChanged, Critical, false, "The file of a decision or of a trust version lost a signature or says something else.", "Restore the file with git."},
+	{CheckpointInvalid, Critical, false, "The checkpoint of the trust list does not fit the history.", "Make a trust version with the right checkpoint."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.

@@ -62,7 +62,11 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 			rep.Findings = append(rep.Findings, f)
 		}
 	}
-	p.settle(subjects, base, opts)
+	judged, err := p.judgeDecisions(ctx, base, file, p.newReport("", "", opts.FailOn))
+	if err != nil {
+		return err
+	}
+	p.settle(subjects, base, judged, opts)
 	p.list(ctx, subjects, opts.Listing)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,10 +84,11 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 
 // settle blocks every subject whose source is not settled, or that this run must
 // not start.
-func (p *Project) settle(subjects []*subject, base *Base, opts CompareOptions) {
+func (p *Project) settle(subjects []*subject, base *Base, judged *judgement, opts CompareOptions) {
 	rule := &settling{
 		base: base, allowed: opts.AllowSource, remembered: p.recall(),
-		sameRepository: p.Env.inCI() && !base.Fork,
+		approved:       judged.approvedOnBase,
+		sameRepository: p.Env.inCI() && !base.Fork && judged.unsigned(),
 	}
 	for _, s := range subjects {
 		if s.blocked {

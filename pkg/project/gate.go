@@ -40,6 +40,10 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 		rep.Conclude()
 		return rep, nil
 	}
+	judged, err := p.judgeDecisions(ctx, base, file, rep)
+	if err != nil {
+		return nil, err
+	}
 	set, err := p.configured(ctx)
 	if err != nil {
 		return nil, err
@@ -49,8 +53,8 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	p.settle(subjects, base, opts.CompareOptions)
-	if failed := finding.ExitCode(rep.Findings, opts.FailOn) == 1; !failed && !opts.Offline {
+	p.settle(subjects, base, judged, opts.CompareOptions)
+	if !opts.Offline && !failed(rep, subjects, opts.FailOn) {
 		p.list(ctx, subjects, opts.Listing)
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -61,6 +65,16 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	}
 	rep.Conclude()
 	return rep, nil
+}
+
+// failed reports whether what needs neither network nor process fails the run:
+// then nothing is contacted.
+func failed(rep *report.Report, subjects []*subject, failOn finding.Grade) bool {
+	found := slices.Clone(rep.Findings)
+	for _, s := range subjects {
+		found = append(found, s.findings...)
+	}
+	return finding.ExitCode(found, failOn) == 1
 }
 
 // gateSubject reports a subject. Offline a new source is no finding: nothing is

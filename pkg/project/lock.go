@@ -71,9 +71,9 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	case opts.DryRun:
 		rep.Subject = "dry run: nothing was written"
 	default:
-		change := lockfile.Change{New: next.file, Surfaces: next.surfaces}
-		if !first {
-			change.Old = file
+		change, err := p.change(file, first, next)
+		if err != nil {
+			return nil, err
 		}
 		result, err := p.store.Write(ctx, change)
 		if err != nil {
@@ -90,6 +90,24 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 		rep.Verdict, rep.ExitCode = report.Undecided, 3
 	}
 	return rep, nil
+}
+
+// change is what a lock writes. Where another text than the locked one is in force,
+// that text stands beside its copy, so that a review can show both.
+func (p *Project) change(old *lockfile.File, first bool, next *pending) (lockfile.Change, error) {
+	change := lockfile.Change{New: next.file, Surfaces: next.surfaces}
+	a, err := p.authority()
+	if err != nil {
+		return change, err
+	}
+	if a.chain != nil {
+		next.file.Trust = a.chain.Digest()
+		change.Approved = p.approvedTexts(old, p.evaluate(next.file, a, nil, nil))
+	}
+	if !first {
+		change.Old = old
+	}
+	return change, nil
 }
 
 // mended tells what in the entries that are made anew did not fit before.

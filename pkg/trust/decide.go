@@ -104,7 +104,7 @@ func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 	if st == nil {
 		return refuse(RuleUnknownItem, "the lockfile does not hold it", "run agentgateway lock first")
 	}
-	found := s.ledger.about(s.input.Path, p.Key)
+	found := s.judge.about(s.ledger, p.Key)
 	before, ok := s.judge.outlook(&st.history, found)
 	if !ok {
 		return refuse(RuleBroken, "its decisions cannot be followed: "+st.history.detail, "restore .agentgateway/decisions and the lockfile with git")
@@ -129,8 +129,8 @@ func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 func (s *State) admissible(action Action, st *ItemState, it *Item, before *effect) *RefusalError {
 	forked := st.history.code != ""
 	switch {
-	case action.puts() && (st.Status == Refused || st.Status == Absent):
-		return &RefusalError{Rule: RuleNotListed, Detail: fmt.Sprintf("it is %s, so there is no text to approve", st.Status), Hint: "run agentgateway lock once the server lists it again"}
+	case action.puts() && st.gone != "":
+		return &RefusalError{Rule: RuleNotListed, Detail: fmt.Sprintf("it is %s, so there is no text to approve", st.gone), Hint: "run agentgateway lock once the server lists it again"}
 	case st.Kind != surface.KindServer && it.Digest.IsZero():
 		return &RefusalError{Rule: RuleNotLocked, Detail: "the lockfile holds no digest of it", Hint: "run agentgateway lock"}
 	case action.puts() && before.disabled != nil:

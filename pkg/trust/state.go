@@ -100,6 +100,7 @@ type ItemState struct {
 	Expired        bool // what is in force is older than the rule maxAge allows
 	Why            string
 
+	gone    Status // Absent or Refused, as the lockfile says; else empty
 	history history
 }
 
@@ -242,7 +243,8 @@ func (s *State) unsigned() {
 func (s *State) decide() {
 	rejected := s.rejections()
 	for _, it := range s.Items {
-		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.ledger.about(s.input.Path, it.Key))
+		it.gone = it.Status
+		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.judge.about(s.ledger, it.Key))
 		s.conclude(it)
 		if !it.Digest.IsZero() {
 			it.RejectedBefore = rejected[it.Digest]
