@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -154,3 +155,6 @@ func (a *app) fail(err error) int {
 	}
 	return code
 }
+
+// now is the time of the run.
+func (a *app) now() time.Time { return time.Now() }

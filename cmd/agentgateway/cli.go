@@ -17,6 +17,9 @@ type cli struct {
 	Resume     resumeCmd     `cmd:"" group:"approve" help:"Switch a paused server on again."`
 	Rollback   rollbackCmd   `cmd:"" group:"approve" help:"Go back to an earlier text that was approved."`
 	Trust      trustCmd      `cmd:"" group:"approve" help:"See and change who may approve."`
+	Seal       sealCmd       `cmd:"" group:"seal" help:"Sign the lockfile as a whole, for those who serve it."`
+	Verify     verifyCmd     `cmd:"" group:"seal" help:"Verify a seal."`
+	Bundle     bundleCmd     `cmd:"" group:"seal" help:"Put lockfile, trust list, decisions and seal into one file."`
 	List       listCmd       `cmd:"" group:"look" help:"List the locked servers and their items."`
 	Show       showCmd       `cmd:"" group:"look" help:"Show a server or one definition as it is locked."`
 	Hash       hashCmd       `cmd:"" group:"look" help:"Print the hashes of one definition."`

@@ -72,6 +72,7 @@ type lockCmd struct {
 	Servers      []string `arg:"" optional:"" name:"server" help:"Lock just these servers."`
 	DryRun       bool     `help:"Show what would change and write nothing."`
 	Stamp        bool     `help:"Set generatedAt and generatedBy anew."`
+	Resolve      bool     `help:"Rebuild the lockfile that a merge left in conflict, without contacting any server."`
 	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources."`
 	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer."`
 	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
@@ -83,6 +84,13 @@ func (c *lockCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
+	if c.Resolve {
+		rep, err := p.Resolve(a.ctx)
+		if err != nil {
+			return err
+		}
+		return a.output(rep, c.outputFlags)
+	}
 	rep, err := p.Lock(a.ctx, project.LockOptions{
 		Listing: c.listing(), Servers: c.Servers, DryRun: c.DryRun, Stamp: c.Stamp,
 		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate,

@@ -34,6 +34,7 @@ type library struct {
 
 	decisions map[gitrepo.Hash]*decisionFile // by blob
 	known     *trust.Ledger                  // of all of them, each in its newest form
+	skipped   map[string]bool                // paths of those that the cache covers
 	about     map[trust.Key][]canonical.Digest
 }
 
@@ -48,6 +49,7 @@ func newLibrary(repo *gitrepo.Repo, l layout, root *canonical.Digest) *library {
 		lockfiles: newRecent[gitrepo.Hash, *lock](keepLockfiles),
 		chains:    newRecent[gitrepo.Hash, *trust.Chain](keepChains),
 		decisions: map[gitrepo.Hash]*decisionFile{},
+		skipped:   map[string]bool{},
 		about:     map[trust.Key][]canonical.Digest{},
 	}
 }
@@ -175,7 +177,11 @@ func (l *library) load(ctx context.Context, steps []*step, from *point) error {
 		}
 	}
 	if from != nil {
-		err := l.repo.Diff(ctx, gitrepo.Hash{}, from.decisions.ID, decisionsFolder+"/", func(c gitrepo.Change) error { add(c); return nil })
+		err := l.repo.Diff(ctx, gitrepo.Hash{}, from.decisions.ID, decisionsFolder+"/", func(c gitrepo.Change) error {
+			l.skipped[c.Path] = true
+			add(c)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -260,26 +266,26 @@ func (l *library) standing(ctx context.Context, p *point, id canonical.Digest) (
 }
 
 // inParallel calls do for 0 to n-1 on all cores, and returns the error of the
-// lowest. After an error no further calls begin.
+// lowest that fails: all before it have been called, further ones may not be.
 func inParallel(n int, do func(int) error) error {
-	var next atomic.Int64
-	var failed atomic.Bool
+	var next, failed atomic.Int64
+	failed.Store(int64(n))
 	errs := make([]error, n)
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && !failed.Load(); i = next.Add(1) - 1 {
-				if errs[i] = do(int(i)); errs[i] != nil {
-					failed.Store(true)
+			for i := next.Add(1) - 1; i < failed.Load(); i = next.Add(1) - 1 {
+				if errs[i] = do(int(i)); errs[i] == nil {
+					continue
+				}
+				for at := failed.Load(); i < at && !failed.CompareAndSwap(at, i); at = failed.Load() {
 				}
 			}
 		})
 	}
 	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if at := failed.Load(); at < int64(n) {
+		return errs[at]
 	}
 	return nil
 }

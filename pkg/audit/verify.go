@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -239,7 +240,18 @@ func (v *verification) count() {
 		}
 	}
 	r.Lockfiles = len(lockfiles)
-	r.Decisions = v.lib.known.Len()
+	decisions := maps.Clone(v.lib.skipped)
+	for _, s := range v.steps {
+		if v.walk.index[s.node.ID] > v.last {
+			break
+		}
+		for _, changes := range s.decisions {
+			for _, c := range changes {
+				decisions[c.Path] = true
+			}
+		}
+	}
+	r.Decisions = len(decisions)
 	if v.chain != nil {
 		r.TrustVersions, r.Trust, r.Pinned = v.chain.Len(), v.chain.Digest(), v.chain.Pinned()
 	}

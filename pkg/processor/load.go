@@ -28,7 +28,9 @@ type Source struct {
 
 	Bundle string // a bundle file
 
-	Path string // the lockfile's, within the repository, with slashes; agentgateway.lock where empty
+	// Path is the lockfile's within the repository, with slashes; agentgateway.lock
+	// where empty. A bundle names its own.
+	Path string
 
 	// TrustRoot is the digest of the trust version that the chain is verified
 	// from; nil only together with Unsigned.
@@ -115,19 +117,16 @@ func ruleOf(err error) string {
 	return RuleSource
 }
 
-// material is what a source holds, before anything of it is believed.
+// material is what a source holds: a lockfile whose seal and trust chain are
+// verified, and decisions that are not.
 type material struct {
 	id        string
 	origin    string
 	tag       string
-	commit    string
-	lockfile  []byte
-	versions  []trust.File
+	sealed    *seal.Sealed
 	decisions []trust.DecisionFile
-	// sealed says who sealed it and how; the reader has proved that.
-	sealed string
-	// text returns the readable copy at a path, from the folder of the lockfile.
-	text func(path string) ([]byte, error)
+	// instruction returns the text of instructions by what is known of them.
+	instruction func(c *lockfile.Copy, digest canonical.Digest) (string, bool)
 	// descends reports whether the commit of that id is an ancestor; nil where
 	// there are no commits.
 	descends func(ctx context.Context, id string) (bool, error)
@@ -161,6 +160,9 @@ func NewLoader(src Source, now func() time.Time) (*Loader, error) {
 	}
 	if src.Path != path.Clean(src.Path) || path.IsAbs(src.Path) || strings.HasPrefix(src.Path, "../") {
 		return nil, fmt.Errorf("the lockfile %q is not a path within the repository", src.Path)
+	}
+	if src.Sigstore == nil && src.Require == seal.RequireSigstore {
+		return nil, errors.New("a Sigstore seal needs --certificate-identity, --certificate-oidc-issuer and --trusted-root")
 	}
 	if src.TrustRoot == nil && !src.Unsigned {
 		return nil, errors.New("without a trust root anyone who can write to the source decides; give it with --trust-root, or serve a repository without a trust list with --unsigned")
@@ -213,14 +215,13 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	return loaded, nil
 }
 
-// verify holds material to everything the source asks for.
+// verify holds material to everything else that the source asks for.
 func (l *Loader) verify(m *material) (*Loaded, error) {
-	file, err := readLockfile(m.lockfile, l.src.Path)
-	if err != nil {
+	file, chain := m.sealed.File, m.sealed.Chain
+	if err := l.checkTrust(m); err != nil {
 		return nil, err
 	}
-	chain, err := l.chain(m)
-	if err != nil {
+	if err := checkEnforceable(file, m.origin); err != nil {
 		return nil, err
 	}
 	ledger, err := l.ledger(m, chain)
@@ -228,41 +229,34 @@ func (l *Loader) verify(m *material) (*Loaded, error) {
 		return nil, err
 	}
 	now := l.now()
+	at := m.sealed.Path
 	state := trust.Evaluate(trust.Input{
-		Chain: chain, Ledger: ledger, Lockfile: file,
-		Path: path.Base(l.src.Path), Folder: folderOf(l.src.Path), Now: now,
+		Chain: chain, Ledger: ledger, Lockfile: file, Path: path.Base(at), Folder: folderOf(at), Now: now,
 	})
-	loaded := &Loaded{
-		Origin: m.origin, Tag: m.tag, Commit: m.commit, Digest: canonical.Sum(m.lockfile), Path: l.src.Path,
-		Lockfile: file, Chain: chain, Ledger: ledger, State: state, Sealed: m.sealed, Loaded: now, id: m.id, descends: m.descends,
-	}
-	loaded.Instructions = instructionTexts(file, state, m.text)
-	return loaded, nil
+	return &Loaded{
+		Origin: m.origin, Tag: m.tag, Commit: m.sealed.Commit.String(), Digest: canonical.Sum(m.sealed.Lockfile), Path: at,
+		Lockfile: file, Chain: chain, Ledger: ledger, State: state, Sealed: sealedBy(m.sealed),
+		Instructions: instructionTexts(file, state, m.instruction), Loaded: now, id: m.id, descends: m.descends,
+	}, nil
 }
 
-// chain verifies the trust versions from the root.
-func (l *Loader) chain(m *material) (*trust.Chain, error) {
-	if len(m.versions) == 0 && l.src.Unsigned {
-		if len(m.decisions) > 0 {
-			return nil, &LoadError{RuleTrustMissing, m.origin + " holds decisions and no trust list", "restore .agentgateway/trust; a repository with decisions is never unsigned", nil}
-		}
-		return nil, nil
+// checkTrust holds whether there is a trust list to what the source says.
+func (l *Loader) checkTrust(m *material) error {
+	switch chain := m.sealed.Chain; {
+	case chain != nil && l.src.Unsigned:
+		return &LoadError{RuleTrust, m.origin + " has a trust list, and no trust root was given", "give the root with --trust-root in place of --unsigned", nil}
+	case chain == nil && len(m.decisions) > 0:
+		return &LoadError{RuleTrustMissing, m.origin + " holds decisions and no trust list", "restore .agentgateway/trust; a repository with decisions is never unsigned", nil}
 	}
-	if l.src.Unsigned {
-		return nil, &LoadError{RuleTrust, m.origin + " has a trust list, and no trust root was given", "give the root with --trust-root in place of --unsigned", nil}
+	return nil
+}
+
+// sealedBy tells people what seal was verified.
+func sealedBy(s *seal.Sealed) string {
+	if s.Require == seal.RequireNone {
+		return ""
 	}
-	chain, err := trust.LoadChain(m.versions, l.src.TrustRoot, nil)
-	if err != nil {
-		e := &LoadError{RuleTrust, m.origin + ": " + err.Error(), "", err}
-		if ce, ok := errors.AsType[*trust.ChainError](err); ok {
-			e.Advice = ce.Hint
-			if ce.Rule == trust.RuleNoList {
-				e.Rule = RuleTrustMissing
-			}
-		}
-		return nil, e
-	}
-	return chain, nil
+	return string(s.Require) + " by " + s.Signer
 }
 
 // ledger verifies all decisions. One that does not verify is never passed over:
@@ -285,45 +279,52 @@ func (l *Loader) ledger(m *material, chain *trust.Chain) (*trust.Ledger, error) 
 	return ledger, nil
 }
 
+// sealError names what a seal, or the trust list it was judged by, breaks.
 func sealError(err error) error {
-	e := &LoadError{RuleSeal, err.Error(), "", err}
-	if se, ok := errors.AsType[*seal.Error](err); ok {
-		e.Advice = se.Hint
+	e, ok := errors.AsType[*seal.Error](err)
+	if !ok {
+		return err
 	}
-	return e
+	out := &LoadError{RuleSeal, err.Error(), e.Hint, err}
+	switch e.Rule {
+	case seal.RuleLockfile:
+		out.Rule = RuleLockfile
+	case seal.RuleTrust, seal.RuleStale:
+		out.Rule = RuleTrust
+		if ce, ok := errors.AsType[*trust.ChainError](err); ok && ce.Rule == trust.RuleNoList {
+			out.Rule = RuleTrustMissing
+		}
+	}
+	return out
 }
 
-// readLockfile reads a lockfile and holds what it says of itself. Its items need
-// digests, which the original format does not have.
-func readLockfile(data []byte, at string) (*lockfile.File, error) {
-	file, err := lockfile.Parse(data)
-	if err != nil {
-		return nil, &LoadError{RuleLockfile, at + ": " + err.Error(), "", err}
-	}
-	file.Path = at
+// checkEnforceable holds what a lockfile says of itself. Its items need digests,
+// which the original format does not have.
+func checkEnforceable(file *lockfile.File, origin string) error {
 	for _, f := range lockfile.Check(file) {
 		if f.Grade == finding.Critical || f.Undecided {
-			return nil, &LoadError{RuleLockfile, at + ": " + f.Summary, f.Hint, nil}
+			return &LoadError{RuleLockfile, origin + ": " + f.Summary, f.Hint, nil}
 		}
 	}
 	for _, s := range file.Servers {
 		for kind, items := range s.Lists {
-			for _, it := range items {
-				if it.GatewayDigest.IsZero() {
-					return nil, &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %q of the server %q has no digest, as in the original format, and cannot be enforced", at, kind, it.Name, s.Name),
+			for i := range items {
+				if it := &items[i]; it.GatewayDigest.IsZero() {
+					return &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %s of the server %s has no digest, as in the original format, and cannot be enforced", origin, kind, shown(it.Name), shown(s.Name)),
 						"run agentgateway lock and commit what it writes", nil}
 				}
 			}
 		}
 	}
-	return file, nil
+	return nil
 }
 
-// instructionTexts finds the texts of the instructions in force, by the digests
-// in force: of the locked text, or of the one kept beside it while it differs.
-func instructionTexts(file *lockfile.File, state *trust.State, read func(path string) ([]byte, error)) map[string]string {
+// instructionTexts finds the texts of the instructions in force, by their digests.
+func instructionTexts(file *lockfile.File, state *trust.State, find func(*lockfile.Copy, canonical.Digest) (string, bool)) map[string]string {
 	texts := map[string]string{}
-	for _, c := range lockfile.NewLayout(file).Copies {
+	layout := lockfile.NewLayout(file)
+	for i := range layout.Copies {
+		c := &layout.Copies[i]
 		if c.Kind != surface.KindInstructions {
 			continue
 		}
@@ -331,15 +332,8 @@ func instructionTexts(file *lockfile.File, state *trust.State, read func(path st
 		if it == nil || it.InForce == nil {
 			continue
 		}
-		for _, p := range []string{c.Path, c.Approved} {
-			data, err := read(p)
-			if err != nil {
-				continue
-			}
-			if text, err := lockfile.ParseInstructions(data); err == nil && canonical.SumString(text) == it.InForce.Digest {
-				texts[c.Server] = text
-				break
-			}
+		if text, ok := find(c, it.InForce.Digest); ok {
+			texts[c.Server] = text
 		}
 	}
 	return texts

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -239,6 +240,20 @@ func checkAtLeast(floor string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is neither a commit nor a digest: give all 40 or 64 hexadecimal digits", floor)
+}
+
+// readBounded reads a file of at most limit bytes.
+func readBounded(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", name, limit)
+	}
+	return data, err
 }
 
 // writeAtomic writes a file so that a killed process leaves the old or the new

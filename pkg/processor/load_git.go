@@ -161,73 +161,79 @@ func (g *gitReader) at(ctx context.Context, name string) (position, error) {
 	return position{name, ref.ID, commit}, nil
 }
 
-// material reads the lockfile and all that belongs to it, and proves the seal.
+// material proves the seal of what a reference leads to, and reads what belongs to
+// the lockfile.
 func (g *gitReader) material(ctx context.Context, at position) (*material, error) {
-	origin := seal.OriginBranch
-	name := "the branch " + strings.TrimPrefix(at.ref, headsPrefix)
+	origin, name := seal.OriginBranch, "the branch "+strings.TrimPrefix(at.ref, headsPrefix)
 	if at.tag() != "" {
 		origin, name = seal.OriginTag, "the tag "+at.tag()
 	} else if at.ref == "" {
 		name = "the commit " + at.commit.Short()
 	}
-	require, err := g.src.Require.For(origin)
+	sealed, err := g.seal(ctx, at, origin)
 	if err != nil {
 		return nil, sealError(err)
 	}
-	m := &material{id: at.id(), origin: name, tag: at.tag(), commit: at.commit.String()}
-	if require == seal.RequireTag {
-		if g.src.TrustRoot == nil {
-			return nil, &LoadError{RuleSeal, "a tag is sealed by a listed deployer, and without a trust list nobody is listed", "require no seal of an unsigned repository: --require none", nil}
-		}
-		sealed, err := seal.VerifyTag(ctx, g.repo, at.ref, g.src.Path, g.src.TrustRoot)
-		if err != nil {
-			return nil, sealError(err)
-		}
-		if sealed.Commit != at.commit || sealed.Tag != at.object {
-			return nil, fmt.Errorf("%s was moved while it was read", name)
-		}
-		m.sealed = "signed tag by " + sealed.Signer
-	}
-	if err := g.fill(ctx, m, at.commit); err != nil {
+	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed}
+	folder := folderOf(g.src.Path)
+	if err := g.decisions(ctx, m, at.commit, folder); err != nil {
 		return nil, err
 	}
-	if require == seal.RequireSigstore {
-		beside, _, err := g.repo.File(ctx, at.commit, g.src.Path+seal.SigstoreSuffix, maxSeal)
-		if err != nil && g.src.Sigstore.File == "" {
-			return nil, &LoadError{RuleSeal, fmt.Sprintf("%s holds no %s: %v", name, path.Base(g.src.Path)+seal.SigstoreSuffix, err), "commit what agentgateway seal --sigstore writes, or name the file", err}
+	m.instruction = func(c *lockfile.Copy, digest canonical.Digest) (string, bool) {
+		for _, p := range []string{c.Path, c.Approved} {
+			data, _, err := g.repo.File(ctx, at.commit, path.Join(folder, p), lockfile.MaxCopySize)
+			if err != nil {
+				continue // without its text, instructions in force are not recognised
+			}
+			if text, err := lockfile.ParseInstructions(data); err == nil && canonical.SumString(text) == digest {
+				return text, true
+			}
 		}
-		if m.sealed, err = g.src.Sigstore.verify(m.lockfile, beside, g.now()); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
-}
-
-func (g *gitReader) fill(ctx context.Context, m *material, commit gitrepo.Hash) error {
-	var err error
-	m.lockfile, _, err = g.repo.File(ctx, commit, g.src.Path, lockfile.MaxSize)
-	if err != nil {
-		return &LoadError{RuleLockfile, fmt.Sprintf("%s: %v", m.origin, err), "name the lockfile with --path, as it is committed", err}
-	}
-	folder := folderOf(g.src.Path)
-	if err := g.versions(ctx, m, commit, path.Join(folder, path.Dir(trust.VersionPath(1)))); err != nil {
-		return err
-	}
-	if err := g.decisions(ctx, m, commit, folder); err != nil {
-		return err
-	}
-	m.text = func(name string) ([]byte, error) {
-		data, _, err := g.repo.File(ctx, commit, path.Join(folder, name), lockfile.MaxCopySize)
-		return data, err
+		return "", false
 	}
 	m.descends = func(ctx context.Context, id string) (bool, error) {
 		floor, err := g.repo.Resolve(ctx, id)
 		if err != nil {
 			return false, err
 		}
-		return g.repo.IsAncestor(ctx, floor, commit)
+		return g.repo.IsAncestor(ctx, floor, at.commit)
 	}
-	return nil
+	return m, nil
+}
+
+// seal proves the seal that the source asks for.
+func (g *gitReader) seal(ctx context.Context, at position, origin seal.Origin) (*seal.Sealed, error) {
+	require, err := g.src.Require.For(origin)
+	if err != nil {
+		return nil, err
+	}
+	if require == seal.RequireTag {
+		sealed, err := seal.VerifyTag(ctx, g.repo, at.ref, g.src.Path, g.src.TrustRoot)
+		if err == nil && (sealed.Commit != at.commit || sealed.Tag != at.object) {
+			err = fmt.Errorf("%s was moved while it was read", at.ref)
+		}
+		return sealed, err
+	}
+	options := seal.VerifyOptions{Require: require, Root: g.src.TrustRoot}
+	if require != seal.RequireSigstore {
+		return seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, options)
+	}
+	if err := g.src.Sigstore.fill(&options, g.now()); err != nil {
+		return nil, err
+	}
+	if g.src.Sigstore.File == "" {
+		return seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, options)
+	}
+	bundle, err := readBounded(g.src.Sigstore.File, seal.MaxSigstoreSize)
+	if err != nil {
+		return nil, fmt.Errorf("reading the Sigstore bundle: %w", err)
+	}
+	sealed, err := seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, seal.VerifyOptions{Require: seal.RequireNone, Root: options.Root})
+	if err != nil {
+		return nil, err
+	}
+	sealed.Require, sealed.Signer = require, options.Policy.Identity
+	return sealed, options.Sigstore.Verify(sealed.Lockfile, bundle, options.Policy)
 }
 
 // entries lists a folder that need not be there.
@@ -239,31 +245,7 @@ func (g *gitReader) entries(ctx context.Context, commit gitrepo.Hash, folder str
 	return entries, err
 }
 
-func (g *gitReader) versions(ctx context.Context, m *material, commit gitrepo.Hash, folder string) error {
-	entries, err := g.entries(ctx, commit, folder)
-	if err != nil {
-		return err
-	}
-	if len(entries) > trust.MaxVersions {
-		return fmt.Errorf("%s holds %d files; the limit is %d", folder, len(entries), trust.MaxVersions)
-	}
-	for _, e := range entries {
-		n, ok := trust.ParseVersionPath(path.Join(path.Dir(trust.VersionPath(1)), e.Name))
-		if !ok {
-			continue
-		}
-		data, _, err := g.repo.File(ctx, commit, path.Join(folder, e.Name), trust.MaxVersionSize)
-		if err != nil {
-			return err
-		}
-		m.versions = append(m.versions, trust.File{Number: n, Data: data})
-	}
-	return nil
-}
-
-// decisions reads the decision files. One that was read for the policy before is
-// not read again: its name holds the SHA-256 of what it says, and its object id
-// is the same.
+// decisions reads the decision files.
 func (g *gitReader) decisions(ctx context.Context, m *material, commit gitrepo.Hash, folder string) error {
 	root := path.Dir(path.Dir(trust.DecisionPath(canonical.Digest{})))
 	groups, err := g.entries(ctx, commit, path.Join(folder, root))

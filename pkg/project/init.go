@@ -131,14 +131,16 @@ func (p *Project) writeNew(name, text string) error {
 	return writeFile(p.abs(name), text)
 }
 
-// writeFile puts a whole file in place of the one before.
-func writeFile(path, text string) error {
+func writeFile(path, text string) error { return WriteFile(path, []byte(text)) }
+
+// WriteFile puts a whole file in place of the one before, in one step.
+func WriteFile(path string, data []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".agentgateway-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name()) //nolint:errcheck // gone where the rename succeeded
-	_, err = temp.WriteString(text)
+	_, err = temp.Write(data)
 	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
 	if err != nil {
 		return err

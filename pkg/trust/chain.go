@@ -142,6 +142,13 @@ func newLink(v *Version) link {
 	return link{v, v.Signed.Digest(), signers}
 }
 
+// isAdmin reports whether a version lists a key for an admin.
+func (s *Signed) isAdmin(key string) bool {
+	return slices.ContainsFunc(s.Signers, func(signer Signer) bool {
+		return slices.Contains(signer.Keys, key) && slices.Contains(signer.Roles, Admin)
+	})
+}
+
 // verify judges the signatures of the links from start on, and cuts the chain
 // before the first that waits for more.
 func (c *Chain) verify(start int, v Verifier) error {

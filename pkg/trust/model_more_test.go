@@ -48,7 +48,7 @@ func (r *run) trust() error {
 	next.signers = slices.Clone(next.signers)
 	next.stands = maps.Clone(next.stands)
 	var changes []Change
-	s := r.t.state(r.t.lock())
+	s := r.t.state()
 	whole := !slices.ContainsFunc(modelKeys, func(k Key) bool { return !m.whole(k) })
 	stand := false
 	switch n := r.rng.IntN(10); {
@@ -289,7 +289,7 @@ func (r *run) tamper() error {
 	if err := bad.check(); err != nil {
 		return fmt.Errorf("tampered, %s: %w", what, err)
 	}
-	before, after := r.t.state(r.t.lock()), Evaluate(Input{Chain: r.t.chain, Tree: bad.chain, Ledger: bad.ledger, Lockfile: bad.lock(), Path: "agentgateway.lock", Now: testNow})
+	before, after := r.t.state(), Evaluate(Input{Chain: r.t.chain, Tree: bad.chain, Ledger: bad.ledger, Lockfile: bad.lock(), Path: "agentgateway.lock", Now: testNow})
 	found := slices.Concat(after.Findings, CompareBase(Side{r.t.chain, r.t.ledger, before}, Side{bad.chain, bad.ledger, after}, Recount{}))
 	for _, key := range modelKeys {
 		old, now := before.Item(key), after.Item(key)
