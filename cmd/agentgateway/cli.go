@@ -1,5 +1,12 @@
 package main
 
+import (
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
 // cli is the command line.
 type cli struct {
 	globals
@@ -27,4 +34,25 @@ type cli struct {
 	Demo       demoCmd       `cmd:"" group:"other" help:"See a rug pull caught, in a temporary repository."`
 	Version    versionCmd    `cmd:"" group:"other" help:"Print the version."`
 	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell."`
+}
+
+// grammar returns what kong builds the command line of: the one command that args
+// begin with, else all. Building the flags of every command takes longer than
+// most of them run.
+func (c *cli) grammar(args []string) (any, []kong.Option) {
+	if len(args) == 0 || args[0] == "completion" { // which tells of all
+		return c, nil
+	}
+	v := reflect.ValueOf(c).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		name := f.Tag.Get("name")
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		if _, ok := f.Tag.Lookup("cmd"); ok && name == args[0] {
+			command := v.FieldByIndex(f.Index).Addr().Interface()
+			return &c.globals, []kong.Option{kong.DynamicCommand(name, f.Tag.Get("help"), f.Tag.Get("group"), command)}
+		}
+	}
+	return c, nil
 }
