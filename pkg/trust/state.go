@@ -345,3 +345,28 @@ func (s *State) pending(it *ItemState) {
 		it.Pending = append(it.Pending, Pending{n.entry.id, n.action(), n.item.Digest, n.item.GatewayDigest, s.judge.tally(n.ref)})
 	}
 }
+
+// A Step is one decision in the history of an item.
+type Step struct {
+	Decision  canonical.Digest
+	Action    Action
+	Item      Item
+	Counts    bool // it took effect
+	Overtaken bool // a decision that counts came after it
+	Tally     Tally
+}
+
+// History returns the decisions about an item from the first to the newest, as far
+// as its chain can be followed.
+func (s *State) History(key Key) []Step {
+	it := s.byKey[key]
+	if it == nil || s.judge == nil {
+		return nil
+	}
+	steps := make([]Step, 0, len(it.history.nodes))
+	for i := range it.history.nodes {
+		n := &it.history.nodes[i]
+		steps = append(steps, Step{n.entry.id, n.action(), *n.item, n.counts, n.overtaken, s.judge.tally(n.ref)})
+	}
+	return steps
+}

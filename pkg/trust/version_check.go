@@ -135,7 +135,7 @@ func (s *Signed) checkPersons() error {
 func (s *Signed) persons(role Role) int {
 	seen := map[string]bool{}
 	for i := range s.Signers {
-		if slices.Contains(s.Signers[i].Roles, role) {
+		if s.Signers[i].Has(role) {
 			seen[s.Signers[i].Person] = true
 		}
 	}
