@@ -205,17 +205,15 @@ func (s *State) Sign(ctx context.Context, st *Statement, at time.Time, key Signi
 	if err := d.Statement.Check(); err != nil {
 		return nil, err
 	}
-	text := d.Statement.Canonical()
-	if text == nil {
-		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSize, Detail: fmt.Sprintf("its statement has more than %d bytes; decide about fewer items at once", MaxDecisionSize)}
+	if size := len(d.Format()); size > MaxDecisionSize-MaxSignatures*maxSignatureText {
+		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSize, Detail: fmt.Sprintf("it would have %d bytes without signatures; decide about fewer items at once", size)}
 	}
-	var err error
-	d.Signatures, err = addSignature(ctx, key, sshsig.NamespaceDecision, text, nil)
+	signatures, err := addSignature(ctx, key, sshsig.NamespaceDecision, d.Statement.Canonical(), nil)
 	if err != nil {
 		return nil, err
 	}
-	_, err = ParseDecision(d.Format())
-	return d, err
+	d.Signatures = signatures
+	return d, nil
 }
 
 // Cosign returns the decision of that id with one more signature. It refuses one

@@ -187,8 +187,8 @@ func (h *history) fold(j *judge) {
 			n.after.apply(&n.ref)
 		}
 	}
-	for i := len(h.nodes) - 1; i >= 0; i-- {
-		if n := &h.nodes[i]; n.counts || n.overtaken {
+	for _, n := range slices.Backward(h.nodes) {
+		if n.counts || h.nodes[at[n.entry.id]].overtaken {
 			for _, id := range n.item.Previous {
 				h.nodes[at[id]].overtaken = true
 			}
@@ -245,8 +245,8 @@ func (e *effect) apply(r *ref) {
 
 // bars returns the newest decision that bars a digest.
 func (e *effect) bars(digest canonical.Digest) *ref {
-	for i := len(e.rejected) - 1; i >= 0; i-- {
-		if e.rejected[i].item.Digest == digest {
+	for i, r := range slices.Backward(e.rejected) {
+		if r.item.Digest == digest {
 			return &e.rejected[i]
 		}
 	}

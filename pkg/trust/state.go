@@ -336,9 +336,7 @@ func (s *State) selfApproved(r *ref) bool {
 
 // pending lists the decisions that lack signatures and are not overtaken.
 func (s *State) pending(it *ItemState) {
-	h := &it.history
-	for i := len(h.nodes) - 1; i >= 0; i-- {
-		n := &h.nodes[i]
+	for _, n := range slices.Backward(it.history.nodes) {
 		if n.counts || n.overtaken {
 			continue
 		}
