@@ -273,11 +273,13 @@ func (s *State) mayCosign(e *entry, key string) error {
 // FindReview returns the decision whose statement has that review digest and lacks
 // signatures: the one that a second person is to co-sign.
 func (s *State) FindReview(review canonical.Digest) (id canonical.Digest, ok bool) {
+	seen := map[canonical.Digest]bool{}
 	for _, it := range s.Items {
 		for _, p := range it.Pending {
-			if s.ledger.entries[p.Decision].decision.Statement.ReviewDigest() == review {
+			if !seen[p.Decision] && s.ledger.entries[p.Decision].decision.Statement.ReviewDigest() == review {
 				return p.Decision, true
 			}
+			seen[p.Decision] = true
 		}
 	}
 	return canonical.Digest{}, false

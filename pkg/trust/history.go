@@ -198,11 +198,30 @@ func (h *history) fold(j *judge) {
 
 // merge joins the effects of two ends of a fork: what either bars is barred.
 func (e effect) merge(o *effect) effect {
-	e.rejected = slices.Concat(e.rejected, o.rejected)
-	e.lifted = slices.Concat(e.lifted, o.lifted)
+	e.rejected = union(e.rejected, o.rejected)
+	e.lifted = union(e.lifted, o.lifted)
 	e.disabled, e.enabled = bar(e.disabled, e.enabled, o.disabled, o.enabled)
 	e.paused, e.resumed = bar(e.paused, e.resumed, o.paused, o.resumed)
 	return e
+}
+
+// union joins two lists, each decision once: the ends of a fork share what was
+// before it.
+func union(a, b []ref) []ref {
+	if len(a) == 0 || len(b) == 0 {
+		return slices.Concat(a, b)
+	}
+	there := make(map[*entry]bool, len(a))
+	for _, r := range a {
+		there[r.entry] = true
+	}
+	out := slices.Clone(a)
+	for _, r := range b {
+		if !there[r.entry] {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func bar(barred, lifted, otherBarred, otherLifted *ref) (*ref, *ref) {

@@ -46,7 +46,8 @@ type Input struct {
 	Proposers func(Key) []string
 }
 
-// A State is what is decided about every item of a lockfile.
+// A State is what is decided about every item of a lockfile. Its fields may be
+// read by many at once; its methods are for one at a time.
 type State struct {
 	// Unsigned says that there is no trust list, so that what is locked counts as
 	// approved.

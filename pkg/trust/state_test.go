@@ -1,14 +1,17 @@
 package trust
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
 
 	"github.com/google/go-cmp/cmp"
@@ -454,4 +457,46 @@ func TestPatterns(t *testing.T) {
 	w.force([]string{"dave"}, st)
 	w.wantStatus(read, Approved)
 	w.wantStatus(other, New)
+}
+
+// TestForkAgain holds that an item can be forked and healed many times without
+// what is remembered of it doubling each time.
+func TestForkAgain(t *testing.T) {
+	read := toolKey("read")
+	w := team(t)
+	w.decide([]string{"bob"}, Reject, read)
+	for range 25 {
+		a, b := w.clone(), w.clone()
+		a.decide([]string{"bob"}, Disable, read)
+		b.decide([]string{"carol"}, Disable, read)
+		w = merge(a, b)
+		w.decide([]string{"bob"}, Enable, read)
+	}
+	it := w.state().Item(read)
+	if it.Status != Rejected || len(it.history.final.rejected) != 1 || it.serial() != 51 {
+		t.Errorf("it is %s, barred by %d decisions, at serial %d", it.Status, len(it.history.final.rejected), it.serial())
+	}
+}
+
+// TestSizeLimit holds that what would be too large is refused before anybody is
+// asked for a signature.
+func TestSizeLimit(t *testing.T) {
+	w := team(t)
+	st := mustDraft(t, w, Approve, toolKey("read"))
+	item := st.Items[0]
+	st.Items = nil
+	for i := range 200 {
+		item.Name = fmt.Sprintf("%04d", i) + strings.Repeat("x", 1<<16)
+		st.Items = append(st.Items, item)
+	}
+	if _, err := w.state().Sign(t.Context(), st, w.now, untouched{testKey(t, "bob")}); ruleOf(err) != RuleSize {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// untouched is a key that must not be asked to sign.
+type untouched struct{ SigningKey }
+
+func (untouched) Sign(context.Context, sshsig.Namespace, []byte) ([]byte, error) {
+	return nil, errors.New("asked for a signature")
 }
