@@ -27,3 +27,8 @@ var Trust []byte
 //
 //go:embed decision.schema.json
 var Decision []byte
+
+// Bundle is the schema of the files that `agentgateway bundle` writes.
+//
+//go:embed bundle.schema.json
+var Bundle []byte

@@ -17,11 +17,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
+	"agentgateway-lock/pkg/lockfile"
 )
 
 // world is what one script has beside its files.
 type world struct {
 	servers map[string]*upstream.Server
+	seen    map[string]int // requests by server and method that are forgotten
 	kept    map[string]kept
 }
 
@@ -46,6 +48,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":      cmdEdit,
 	"json":      cmdJSON,
 	"within":    cmdWithin,
+	"held":      cmdHeld,
 }
 
 // cmdUpstream drives a mock server that runs in this process:
@@ -55,7 +58,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 //	upstream describe NAME TOOL TEXT
 //	upstream knob NAME CHANGE[?QUERY] [BODY]
 //	upstream await NAME METHOD      until a request of the method has arrived
-//	[!] upstream contacted NAME     whether any request arrived since the last call
+//	[!] upstream contacted NAME     whether any request has arrived
+//	upstream forget NAME            the requests that have arrived
 func cmdUpstream(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg && args[0] != "contacted" {
 		ts.Fatalf("usage: upstream start|stop|describe|knob|await|contacted NAME …")
@@ -90,27 +94,39 @@ func cmdUpstream(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Check(s.Apply(change, values, rest[1]))
 	case args[0] == "await" && len(rest) == 1:
-		awaitRequest(ts, s, rest[0])
+		w.await(ts, name, rest[0])
 	case args[0] == "contacted":
-		if got := contacted(s); got == neg {
+		if got := w.requests(name, firstMethods...) > 0; got == neg {
 			ts.Fatalf("upstream %s contacted: %v", name, got)
+		}
+	case args[0] == "forget":
+		for _, method := range firstMethods {
+			w.seen[name+" "+method] = s.Requests(method)
 		}
 	default:
 		ts.Fatalf("upstream %q: unknown", args)
 	}
 }
 
-func awaitRequest(ts *testscript.TestScript, s *upstream.Server, method string) {
-	for end := time.Now().Add(20 * time.Second); s.Requests(method) == 0; time.Sleep(time.Millisecond) {
+// firstMethods are those that come first in either era of the protocol, and what
+// follows.
+var firstMethods = []string{"server/discover", "initialize", "tools/list"}
+
+// requests counts the requests of a server that are not forgotten.
+func (w *world) requests(name string, methods ...string) int {
+	n := 0
+	for _, method := range methods {
+		n += w.servers[name].Requests(method) - w.seen[name+" "+method]
+	}
+	return n
+}
+
+func (w *world) await(ts *testscript.TestScript, name, method string) {
+	for end := time.Now().Add(20 * time.Second); w.requests(name, method) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			ts.Fatalf("no %s has arrived", method)
 		}
 	}
-}
-
-// contacted reports whether a first request of either protocol era arrived.
-func contacted(s *upstream.Server) bool {
-	return s.Requests("server/discover")+s.Requests("initialize")+s.Requests("tools/list") > 0
 }
 
 // cmdExitcode runs a command and holds it to one exit code:
@@ -144,10 +160,13 @@ func cmdGitInit(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdGitCommit commits all there is:
 //
-//	gitcommit MESSAGE
+//	gitcommit DIR MESSAGE
 func cmdGitCommit(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(ts.Exec("git", "add", "-A"))
-	ts.Check(ts.Exec("git", "commit", "-q", "-m", strings.Join(args, " ")))
+	if len(args) != 2 {
+		ts.Fatalf("usage: gitcommit DIR MESSAGE")
+	}
+	ts.Check(ts.Exec("git", "-C", args[0], "add", "-A"))
+	ts.Check(ts.Exec("git", "-C", args[0], "commit", "-q", "--allow-empty", "-m", args[1]))
 }
 
 // entryOf cuts the entry of one server out of a lockfile.
@@ -309,3 +328,20 @@ dd if=/dev/zero of=.git/filler bs=4k 2>/dev/null
 rm -f .git/filler; rm -rf "$dir.after"; mkdir "$dir.after"; cp -a "$dir/." "$dir.after/" || exit 98
 exit $code`
 )
+
+// cmdHeld runs another command of scripts while this process holds the lock of a
+// write in the current folder:
+//
+//	held exitcode N COMMAND [ARG…]
+func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 3 || args[0] != "exitcode" {
+		ts.Fatalf("usage: held exitcode N COMMAND [ARG…]")
+	}
+	dir, err := lockfile.OpenDir(ts.MkAbs("."))
+	ts.Check(err)
+	defer dir.Close() //nolint:errcheck // it was only read
+	unlock, err := dir.Lock(".agentgateway/write.lock")
+	ts.Check(err)
+	defer unlock() //nolint:errcheck // the script ends with it
+	cmdExitcode(ts, neg, args[1:])
+}

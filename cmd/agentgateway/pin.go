@@ -49,7 +49,10 @@ func (f runFlags) Validate() error {
 }
 
 // open finds the project that the run is about.
-func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
+func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) { return a.openWith(g, s, "") }
+
+// openWith is open with a pinned trust root; the empty string is none.
+func (a *app) openWith(g *globals, s sourcesFlags, trustRoot string) (*project.Project, error) {
 	dir, err := g.root()
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
 		return nil, err
 	}
 	return project.Open(a.ctx, env, project.Options{
-		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server,
+		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server, TrustRoot: trustRoot,
 	})
 }
 
@@ -69,6 +72,7 @@ type lockCmd struct {
 	Servers      []string `arg:"" optional:"" name:"server" help:"Lock just these servers."`
 	DryRun       bool     `help:"Show what would change and write nothing."`
 	Stamp        bool     `help:"Set generatedAt and generatedBy anew."`
+	Resolve      bool     `help:"Rebuild the lockfile that a merge left in conflict, without contacting any server."`
 	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources."`
 	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer."`
 	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
@@ -80,6 +84,13 @@ func (c *lockCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
+	if c.Resolve {
+		rep, err := p.Resolve(a.ctx)
+		if err != nil {
+			return err
+		}
+		return a.output(rep, c.outputFlags)
+	}
 	rep, err := p.Lock(a.ctx, project.LockOptions{
 		Listing: c.listing(), Servers: c.Servers, DryRun: c.DryRun, Stamp: c.Stamp,
 		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate,
@@ -104,6 +115,7 @@ func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
 }
 
 type diffCmd struct {
+	trustFlags
 	runFlags
 	compareFlags
 
@@ -116,7 +128,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 	if c.To != "" && c.From == "" {
 		return fmt.Errorf("--to goes with --from")
 	}
-	p, err := a.open(g, c.sourcesFlags)
+	p, err := a.openWith(g, c.sourcesFlags, c.root(a))
 	if err != nil {
 		return err
 	}
@@ -139,6 +151,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 }
 
 type ciCmd struct {
+	trustFlags
 	runFlags
 	compareFlags
 
@@ -146,7 +159,7 @@ type ciCmd struct {
 }
 
 func (c *ciCmd) Run(a *app, g *globals) error {
-	p, err := a.open(g, c.sourcesFlags)
+	p, err := a.openWith(g, c.sourcesFlags, c.root(a))
 	if err != nil {
 		return err
 	}
@@ -168,7 +181,8 @@ func (c *ciCmd) Run(a *app, g *globals) error {
 type initCmd struct {
 	runFlags
 
-	NoWorkflow bool `help:"Do not write a workflow file for the gate."`
+	NoWorkflow   bool     `help:"Do not write a workflow file for the gate."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
 }
 
 func (c *initCmd) Run(a *app, g *globals) error {
@@ -177,7 +191,7 @@ func (c *initCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
-	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow})
+	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow, AllowPrivate: c.AllowPrivate})
 	if err != nil {
 		return err
 	}

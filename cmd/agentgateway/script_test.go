@@ -100,7 +100,7 @@ func TestScripts(t *testing.T) {
 			} {
 				env.Setenv(name, value)
 			}
-			env.Values[worldKey{}] = &world{servers: map[string]*upstream.Server{}, kept: map[string]kept{}}
+			env.Values[worldKey{}] = &world{servers: map[string]*upstream.Server{}, seen: map[string]int{}, kept: map[string]kept{}}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

@@ -209,6 +209,12 @@ func (p *Project) record(ctx context.Context, file *lockfile.File, made []*trust
 	}
 	out := &Decided{}
 	var paths []string
+	if !s.NoCommit {
+		var err error
+		if paths, err = p.uncommitted(ctx, file); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range made {
 		id := d.Statement.ID()
 		out.IDs, out.Action, out.By = append(out.IDs, id), d.Statement.Action, d.Statement.By
@@ -297,7 +303,7 @@ func decisionMessage(made []*trust.Decision) string {
 	first := made[0].Statement
 	for _, d := range made {
 		for _, it := range d.Statement.Items {
-			items = append(items, itemWords(it.Key))
+			items = append(items, ItemWords(it.Key))
 		}
 		trailers = append(trailers, d.Statement.ID().String())
 	}
@@ -334,8 +340,8 @@ func serversOf(made []*trust.Decision) []string {
 	return servers
 }
 
-// itemWords names an item as a command line does.
-func itemWords(k trust.Key) string {
+// ItemWords names an item as a command line does.
+func ItemWords(k trust.Key) string {
 	switch {
 	case k.Kind == surface.KindServer:
 		return k.Server

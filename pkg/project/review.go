@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/drift"
@@ -210,4 +211,32 @@ func reviewDigest(statements []trust.Statement) canonical.Digest {
 		all = append(all, d...)
 	}
 	return canonical.Sum(all)
+}
+
+// shortestPrefix is how many digits of a digest name it.
+const shortestPrefix = 16
+
+// MatchHash finds the one item of a review that item names and whose digest is
+// hash or begins with it. Nothing is approved by name alone.
+func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
+	if len(hash) < shortestPrefix {
+		return nil, fmt.Errorf("--hash %s: give the whole digest, or its first %d digits or more", hash, shortestPrefix)
+	}
+	var keys []trust.Key
+	for _, it := range r.Items {
+		if strings.HasPrefix(it.Digest.String(), hash) {
+			keys = append(keys, it.Key)
+		}
+	}
+	switch len(keys) {
+	case 1:
+		return keys, nil
+	case 0:
+		why := "it does not wait for a decision"
+		if len(r.Items) > 0 {
+			why = "the digest that waits is " + r.Items[0].Digest.String()
+		}
+		return nil, &hintError{fmt.Errorf("%s has no text of the digest %s to approve: %s", item, hash, why), fmt.Sprintf("look at it with `%s review`", p.Env.Program)}
+	}
+	return nil, fmt.Errorf("--hash %s: %d items of %s begin with it", hash, len(keys), item)
 }

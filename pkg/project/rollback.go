@@ -27,7 +27,7 @@ func (p *Project) earlierText(ctx context.Context, file *lockfile.File, state *t
 	}
 	c, ok := lockfile.NewLayout(file).Copy(lockfile.Key{Server: key.Server, Kind: key.Kind, Name: key.Name})
 	if !ok {
-		return nil, fmt.Errorf("%s has no copy", itemWords(key))
+		return nil, fmt.Errorf("%s has no copy", ItemWords(key))
 	}
 	for _, name := range []string{c.Approved, c.Path} {
 		if text, err := p.store.ReadCopy(name); err == nil {
@@ -39,7 +39,7 @@ func (p *Project) earlierText(ctx context.Context, file *lockfile.File, state *t
 	if r := p.textInHistory(ctx, key, c.Path, to); r != nil {
 		return r, nil
 	}
-	return nil, &hintError{fmt.Errorf("no text of %s with the digest %s is in this clone", itemWords(key), to), "fetch the whole history (git fetch --unshallow), or name another digest"}
+	return nil, &hintError{fmt.Errorf("no text of %s with the digest %s is in this clone", ItemWords(key), to), "fetch the whole history (git fetch --unshallow), or name another digest"}
 }
 
 // textInHistory looks for the text in what the copy was before.

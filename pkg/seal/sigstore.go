@@ -2,6 +2,9 @@ package seal
 
 import "time"
 
+// MaxSigstoreSize bounds a Sigstore bundle and a trusted root in bytes.
+const MaxSigstoreSize = 4 << 20
+
 // A SigstorePolicy says which Sigstore bundle is a seal.
 type SigstorePolicy struct {
 	Identity    string    // the one subject of the certificate, compared exactly

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
@@ -27,7 +26,8 @@ type Sealed struct {
 	Require  Require
 	Path     string // of the lockfile
 	Lockfile []byte
-	Chain    *trust.Chain // nil where there is no trust list, which only RequireNone accepts
+	File     *lockfile.File // what Lockfile says
+	Chain    *trust.Chain   // nil where there is no trust list, which only RequireNone and RequireSigstore accept
 	// Signer is the deployer's principal, or the identity of a Sigstore seal; empty
 	// for RequireNone.
 	Signer      string
@@ -57,13 +57,16 @@ func SealTag(ctx context.Context, repo *gitrepo.Repo, opts TagOptions) (*Sealed,
 	if err != nil {
 		return nil, err
 	}
+	if c.chain == nil {
+		return nil, c.noTrust()
+	}
 	if _, err := listed(subject, opts.Signer.PublicKey(), ByTrust(c.chain)); err != nil {
 		return nil, err
 	}
 	if opts.Subject == "" {
 		opts.Subject = "Seal " + opts.Path
 	}
-	message := TagMessage(canonical.Sum(c.lockfile), c.chain.Digest(), opts.Subject)
+	message := TagMessage(canonical.Sum(c.bytes), c.chain.Digest(), opts.Subject)
 	if _, _, detail := parseTagMessage([]byte(message)); detail != "" {
 		return nil, &Error{RuleTagMessage, subject, detail, "give the tag another subject", nil}
 	}
@@ -100,15 +103,20 @@ func VerifyTag(ctx context.Context, repo *gitrepo.Repo, ref, path string, root *
 	if err != nil {
 		return nil, err
 	}
+	if c.chain == nil {
+		return nil, c.noTrust()
+	}
 	signer, err := verify(subject, tag.Payload, tag.Signature, sshsig.NamespaceGit, ByTrust(c.chain))
 	if err != nil {
 		return nil, err
 	}
-	if err := c.matches(subject, tag.Message); err != nil {
+	if err := c.matches(tag.Message); err != nil {
 		return nil, err
 	}
-	return &Sealed{Require: RequireTag, Path: path, Lockfile: c.lockfile, Chain: c.chain, Signer: signer.Principal,
-		Fingerprint: signer.Fingerprint, Ref: ref, Tag: id, Commit: tag.Target}, nil
+	s := c.sealed(RequireTag)
+	s.Signer, s.Fingerprint = signer.Principal, signer.Fingerprint
+	s.Ref, s.Tag, s.Commit = ref, id, tag.Target
+	return s, nil
 }
 
 // tagRules maps what pkg/gitrepo refuses in a tag; anything else is malformed.
@@ -150,86 +158,4 @@ func readTag(ctx context.Context, repo *gitrepo.Repo, subject, ref string) (*git
 		return nil, gitrepo.Hash{}, &Error{RuleTagUnsigned, subject, "it bears no signature", hintSealAgain, nil}
 	}
 	return tag, at.ID, nil
-}
-
-// content is what a commit holds for a seal to be judged by.
-type content struct {
-	lockfile []byte
-	chain    *trust.Chain
-}
-
-// readCommit reads the lockfile and the trust chain beside it.
-func readCommit(ctx context.Context, repo *gitrepo.Repo, commit gitrepo.Hash, subject, lockPath string, root *canonical.Digest) (*content, error) {
-	text, _, err := repo.File(ctx, commit, lockPath, lockfile.MaxSize)
-	if mode, ok := errors.AsType[*gitrepo.ModeError](err); ok || errors.Is(err, gitrepo.ErrNotFound) {
-		detail := "its commit has no file " + quote(lockPath)
-		if ok {
-			detail = mode.Error()
-		}
-		return nil, &Error{RuleLockfile, subject, detail, "name the lockfile of the repository, as it is committed", err}
-	} else if err != nil {
-		return nil, err
-	}
-	files, err := readTrust(ctx, repo, commit, path.Dir(lockPath))
-	if err != nil {
-		return nil, err
-	}
-	chain, err := trust.LoadChain(files, root, nil)
-	if err == nil && chain == nil {
-		return nil, &Error{RuleTrust, subject, "its commit has no trust list, so nobody may seal", hintNoTrust, nil}
-	} else if err != nil {
-		return nil, trustError(subject, err)
-	}
-	return &content{text, chain}, nil
-}
-
-func trustError(subject string, err error) *Error {
-	e := &Error{RuleTrust, subject, "the trust list does not verify: " + err.Error(), "", err}
-	if chain, ok := errors.AsType[*trust.ChainError](err); ok {
-		e.Hint = chain.Hint
-	}
-	return e
-}
-
-// readTrust reads the trust versions that a folder of a commit holds.
-func readTrust(ctx context.Context, repo *gitrepo.Repo, commit gitrepo.Hash, folder string) ([]trust.File, error) {
-	dir := path.Join(folder, path.Dir(trust.VersionPath(1)))
-	entries, err := repo.Dir(ctx, commit, dir)
-	if errors.Is(err, gitrepo.ErrNotFound) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	if len(entries) > trust.MaxVersions {
-		return nil, fmt.Errorf("%s holds %d files; the limit is %d", dir, len(entries), trust.MaxVersions)
-	}
-	files := make([]trust.File, 0, len(entries))
-	for _, e := range entries {
-		name := path.Join(path.Dir(trust.VersionPath(1)), e.Name)
-		n, ok := trust.ParseVersionPath(name)
-		if !ok {
-			continue
-		}
-		data, _, err := repo.File(ctx, commit, path.Join(folder, name), trust.MaxVersionSize)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, trust.File{Number: n, Data: data})
-	}
-	return files, nil
-}
-
-// matches holds the two lines of a message to what the commit holds.
-func (c *content) matches(subject string, message []byte) error {
-	sealed, version, detail := parseTagMessage(message)
-	if detail != "" {
-		return &Error{RuleTagMessage, subject, detail, "make the tag with agentgateway seal --tag", nil}
-	}
-	if actual := canonical.Sum(c.lockfile); sealed != actual {
-		return &Error{RuleMismatch, subject, fmt.Sprintf("it seals a lockfile with the SHA-256 %s, and the one in its commit has %s", sealed.Short(), actual.Short()), hintSealAgain, nil}
-	}
-	if newest := c.chain.Digest(); version != newest {
-		return &Error{RuleStale, subject, fmt.Sprintf("it names the trust version %s, and the newest in its commit is %s", version.Short(), newest.Short()), hintSealAgain, nil}
-	}
-	return nil
 }

@@ -1,0 +1,343 @@
+package audit
+
+import (
+	"context"
+	"slices"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+)
+
+// items holds that new decisions can count, and that every decision about an item
+// which the commit touches stands in the item's chain.
+func (t *trial) items(ctx context.Context) error {
+	keys := t.touched()
+	if len(keys) == 0 && len(t.fresh) == 0 {
+		return nil
+	}
+	ids := slices.Clone(t.fresh)
+	for _, key := range keys {
+		ids = append(ids, t.lib.about[key]...)
+	}
+	state, ledger, err := t.evaluate(ctx, t.at, t.chain, t.lock, keys, ids)
+	if err != nil {
+		return err
+	}
+	if v := t.newDecisions(state, ledger); v != nil {
+		return v
+	}
+	if v := t.lockedTrust(state); v != nil {
+		return v
+	}
+	for _, key := range keys {
+		if err := t.item(ctx, key, state, ledger); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// touched lists the items that the commit makes differ from every parent: by what
+// the lockfile says of them, or by the decisions about them.
+func (t *trial) touched() []trust.Key {
+	var keys map[trust.Key]bool
+	for k := range t.parents {
+		differ := map[trust.Key]bool{}
+		if t.locks[k] != t.lock {
+			t.lock.diff(t.locks[k], differ)
+		}
+		for id := range t.changed[k] {
+			for _, key := range t.keysOf(id) {
+				differ[key] = true
+			}
+		}
+		if keys == nil {
+			keys = differ
+			continue
+		}
+		for key := range keys {
+			if !differ[key] {
+				delete(keys, key)
+			}
+		}
+	}
+	list := make([]trust.Key, 0, len(keys))
+	for key := range keys {
+		list = append(list, key)
+	}
+	slices.SortFunc(list, trust.Key.Compare)
+	return list
+}
+
+// keysOf lists the items of this lockfile that a decision is about.
+func (t *trial) keysOf(id canonical.Digest) []trust.Key {
+	d := t.lib.known.Decision(id)
+	if d == nil || d.Statement.Lockfile != t.lib.layout.lockfile {
+		return nil
+	}
+	keys := make([]trust.Key, len(d.Statement.Items))
+	for i := range d.Statement.Items {
+		keys[i] = d.Statement.Items[i].Key
+	}
+	return keys
+}
+
+// diff adds the items of which two lockfiles say different things.
+func (l *lock) diff(other *lock, into map[trust.Key]bool) {
+	for key, it := range l.items {
+		if o, there := other.items[key]; !there || o != it {
+			into[key] = true
+		}
+	}
+	for key := range other.items {
+		if _, there := l.items[key]; !there {
+			into[key] = true
+		}
+	}
+}
+
+// evaluate tells the state of some items by some decisions, as they stand at a
+// point.
+func (t *trial) evaluate(ctx context.Context, p *point, chain *trust.Chain, l *lock, keys []trust.Key, ids []canonical.Digest) (*trust.State, *trust.Ledger, error) {
+	slices.SortFunc(ids, func(a, b canonical.Digest) int { return slices.Compare(a[:], b[:]) })
+	ledger, err := t.lib.ledger(ctx, p, slices.Compact(ids))
+	if err != nil {
+		return nil, nil, err
+	}
+	state := trust.Evaluate(trust.Input{
+		Chain: chain, Ledger: ledger, Lockfile: l.part(keys),
+		Path: t.lib.layout.lockfile, Folder: t.lib.layout.folder, Now: t.now,
+	})
+	return state, ledger, nil
+}
+
+// part returns the lockfile without the items that keys does not name. Every
+// server that has one is there, with its target.
+func (l *lock) part(keys []trust.Key) *lockfile.File {
+	f := *l.file
+	f.Servers = nil
+	for len(keys) > 0 {
+		n := 1
+		for n < len(keys) && keys[n].Server == keys[0].Server {
+			n++
+		}
+		if s := l.file.Server(keys[0].Server); s != nil {
+			f.Servers = append(f.Servers, partOf(s, keys[:n]))
+		}
+		keys = keys[n:]
+	}
+	return &f
+}
+
+func partOf(s *lockfile.Server, keys []trust.Key) *lockfile.Server {
+	part := &lockfile.Server{
+		Name: s.Name, Target: s.Target, Covers: s.Covers, Decision: s.Decision, Absent: s.Absent, Line: s.Line, SourceLine: s.SourceLine,
+		Lists: map[surface.Kind][]lockfile.Item{},
+	}
+	for _, key := range keys {
+		switch key.Kind {
+		case surface.KindServer:
+		case surface.KindSource:
+			part.Source, part.SourceDecision = s.Source, s.SourceDecision
+		case surface.KindInstructions:
+			part.Instructions = s.Instructions
+		default:
+			if it := s.Item(key.Kind, key.Name); it != nil {
+				part.Lists[key.Kind] = append(part.Lists[key.Kind], *it)
+			}
+			for _, r := range s.Refused {
+				if r.Kind == key.Kind && r.Name == key.Name {
+					part.Refused = append(part.Refused, r)
+				}
+			}
+		}
+	}
+	return part
+}
+
+// worthless are the codes of decisions that can never count.
+var worthless = map[finding.Code]bool{finding.StatementForeign: true, finding.DecisionInvalid: true, finding.DecisionFuture: true}
+
+// newDecisions holds that each new decision is valid, and made here, under a
+// version in force, by somebody who is listed.
+func (t *trial) newDecisions(state *trust.State, ledger *trust.Ledger) *Violation {
+	for _, bad := range ledger.Invalid() {
+		return t.breaks(finding.DecisionInvalid, bad.Path, "%v", bad.Err)
+	}
+	if len(t.fresh) == 0 {
+		return nil
+	}
+	findings := state.Findings
+	for _, other := range t.otherLockfiles(ledger) {
+		findings = slices.Concat(findings, trust.Evaluate(trust.Input{
+			Chain: t.chain, Ledger: ledger, Lockfile: noLock.file, Path: other, Folder: t.lib.layout.folder, Now: t.now,
+		}).Findings)
+	}
+	files := make(map[string]canonical.Digest, len(t.fresh))
+	for _, id := range t.fresh {
+		files[t.lib.layout.in(trust.DecisionPath(id))] = id
+	}
+	for _, f := range findings {
+		if id, ok := files[f.Place.File]; ok && worthless[f.Code] {
+			return t.breaks(f.Code, trust.DecisionPath(id), "%s", f.Summary)
+		}
+	}
+	for _, id := range t.fresh {
+		if !t.standsBy(id, ledger.Keys(id)) {
+			return t.breaks(finding.SignerUnknown, trust.DecisionPath(id), "decision %s is signed by nobody who is an approver in trust version %d", id.Short(), t.chain.Len())
+		}
+	}
+	return nil
+}
+
+// otherLockfiles lists further lockfiles that fresh decisions are about.
+func (t *trial) otherLockfiles(ledger *trust.Ledger) []string {
+	var others []string
+	for _, id := range t.fresh {
+		if d := ledger.Decision(id); d != nil && d.Statement.Repository == t.chain.Repository() &&
+			d.Statement.Lockfile != t.lib.layout.lockfile && !slices.Contains(others, d.Statement.Lockfile) {
+			others = append(others, d.Statement.Lockfile)
+		}
+	}
+	return others
+}
+
+// standsBy reports whether one of the keys is an approver's, or was and the
+// decision stands.
+func (t *trial) standsBy(id canonical.Digest, keys []string) bool {
+	first := t.chain.Len()
+	if slices.Contains(t.chain.Current().Signed.Stands, id) {
+		first = 1
+	}
+	listed := listedIn(t.chain, first)
+	return slices.ContainsFunc(keys, func(key string) bool {
+		s := listed(key)
+		return s != nil && slices.Contains(s.Roles, trust.Approver)
+	})
+}
+
+// lockedTrust holds that the trust version a new lockfile names is in force.
+func (t *trial) lockedTrust(state *trust.State) *Violation {
+	if slices.Contains(t.locks, t.lock) {
+		return nil
+	}
+	for _, f := range state.Findings {
+		if f.Code == finding.TrustLost {
+			return t.breaks(f.Code, t.lib.layout.lockfile, "%s", f.Summary)
+		}
+	}
+	return nil
+}
+
+// item judges one item that the commit touches.
+func (t *trial) item(ctx context.Context, key trust.Key, state *trust.State, ledger *trust.Ledger) error {
+	st := state.Item(key)
+	code, detail := chainCode(state, key), ""
+	switch {
+	case st == nil && t.decided(ledger, key):
+		code, detail = finding.ItemDropped, "it was decided, and the lockfile does not hold it"
+	case st != nil && st.Status == trust.Conflict:
+		detail = st.Why
+	default:
+		return nil
+	}
+	for k := range t.parents {
+		same, err := t.sameBefore(ctx, k, key, code)
+		if same || err != nil {
+			return err
+		}
+	}
+	if code == finding.DecisionForked && t.decidedHere(key) {
+		t.out.conflicts = append(t.out.conflicts, Conflict{Commit: t.node.ID, Item: itemOf(key), Detail: detail})
+		return nil
+	}
+	v := t.breaks(code, t.lib.layout.lockfile, "%s", detail)
+	v.Item = itemAt(key)
+	return v
+}
+
+// decided reports whether a decision of the ledger is about an item.
+func (t *trial) decided(ledger *trust.Ledger, key trust.Key) bool {
+	return slices.ContainsFunc(t.lib.about[key], func(id canonical.Digest) bool { return ledger.Decision(id) != nil })
+}
+
+// decidedHere reports whether the commit brings a decision about an item that one
+// of its parents lacks: the ends of a chain have met.
+func (t *trial) decidedHere(key trust.Key) bool {
+	return slices.ContainsFunc(t.changed, func(ids map[canonical.Digest]bool) bool {
+		return slices.ContainsFunc(t.lib.about[key], func(id canonical.Digest) bool { return ids[id] })
+	})
+}
+
+// sameBefore reports whether the same was wrong with an item in a parent.
+func (t *trial) sameBefore(ctx context.Context, k int, key trust.Key, code finding.Code) (bool, error) {
+	if t.chains[k] == nil {
+		return false, nil
+	}
+	state, ledger, err := t.evaluate(ctx, t.parents[k], t.chains[k], t.locks[k], []trust.Key{key}, slices.Clone(t.lib.about[key]))
+	if err != nil {
+		return false, err
+	}
+	if code == finding.ItemDropped {
+		return state.Item(key) == nil && t.decided(ledger, key), nil
+	}
+	st := state.Item(key)
+	return st != nil && st.Status == trust.Conflict && chainCode(state, key) == code, nil
+}
+
+// chainCode returns what is wrong with the chain of an item, or nothing.
+func chainCode(state *trust.State, key trust.Key) finding.Code {
+	for _, f := range state.Findings {
+		switch f.Code {
+		case finding.DecisionLost, finding.DecisionForked, finding.DecisionForeign, finding.StatementForeign, finding.ItemConflict:
+			if f.Place.Server == key.Server && f.Place.Kind == string(key.Kind) && f.Place.Name == key.Name {
+				return f.Code
+			}
+		}
+	}
+	return ""
+}
+
+// lateSignatures holds that no signature is added to a decision that a later one
+// has overtaken in the parent.
+func (t *trial) lateSignatures(ctx context.Context) error {
+	for k, p := range t.parents {
+		if t.chains[k] == nil {
+			continue
+		}
+		var keys []trust.Key
+		var ids []canonical.Digest
+		for _, c := range t.decisions[k] {
+			id, ok := trust.ParseDecisionPath(c.Path)
+			if ok && !c.Before.ID.IsZero() && c.Before.ID != c.After.ID {
+				ids = append(ids, id)
+				keys = append(keys, t.keysOf(id)...)
+			}
+		}
+		if len(keys) == 0 {
+			continue
+		}
+		slices.SortFunc(keys, trust.Key.Compare)
+		keys = slices.Compact(keys)
+		for _, key := range keys {
+			ids = append(ids, t.lib.about[key]...)
+		}
+		base, before, err := t.evaluate(ctx, p, t.chains[k], t.locks[k], keys, slices.Clone(ids))
+		if err != nil {
+			return err
+		}
+		after, err := t.lib.ledger(ctx, t.at, ids)
+		if err != nil {
+			return err
+		}
+		for _, f := range trust.CompareBase(trust.Side{Chain: t.chains[k], Ledger: before, State: base}, trust.Side{Chain: t.chain, Ledger: after}, trust.Recount{}) {
+			if f.Code == finding.DecisionOvertaken {
+				return t.breaks(f.Code, f.Place.File, "%s", f.Summary)
+			}
+		}
+	}
+	return nil
+}
