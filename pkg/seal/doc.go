@@ -8,7 +8,7 @@
 //
 // # Tags
 //
-// [SealTag] makes an annotated tag with an SSH signature in the namespace git, so
+// [SignTag] makes an annotated tag with an SSH signature in the namespace git, so
 // that git verify-tag accepts it. Its message ends with an empty line and
 //
 //	lockfile-sha256: <64 hexadecimal digits>
