@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/alecthomas/kong"
+
+	"agentgateway-lock/pkg/finding"
 )
 
 // The exit codes of every command.
@@ -79,6 +82,9 @@ func exit(code int) error {
 	return &exitError{code: code}
 }
 
+// coder is an error that a finding's code names.
+type coder interface{ Code() finding.Code }
+
 // hinter is an error that knows what to do next.
 type hinter interface{ Hint() string }
 
@@ -134,7 +140,12 @@ func (a *app) fail(err error) int {
 			return code
 		}
 	}
-	fmt.Fprintf(a.stderr, "error: %v\n", err)
+	var c coder
+	if errors.As(err, &c) && c.Code() != "" {
+		fmt.Fprintf(a.stderr, "error: %s: %v\n", c.Code(), err)
+	} else {
+		fmt.Fprintf(a.stderr, "error: %v\n", err)
+	}
 	var h hinter
 	if hint == "" && errors.As(err, &h) {
 		hint = h.Hint()
@@ -144,3 +155,6 @@ func (a *app) fail(err error) int {
 	}
 	return code
 }
+
+// now is the time of the run.
+func (a *app) now() time.Time { return time.Now() }

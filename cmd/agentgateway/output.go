@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,4 +148,10 @@ func columns(rows [][]string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
+}
+
+// sorted returns names in order.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
 }

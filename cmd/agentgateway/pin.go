@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,8 +35,24 @@ func (f listingFlags) listing() project.Listing {
 	return project.Listing{Timeout: f.Timeout, StartTimeout: f.StartTimeout, Jobs: f.Jobs}
 }
 
+// runFlags are those of every command that may list servers. They are one struct
+// because kong asks a command alone whether it is valid, and of two promoted
+// methods of one name Go takes neither.
+type runFlags struct {
+	sourcesFlags
+	listingFlags
+	outputFlags
+}
+
+func (f runFlags) Validate() error {
+	return errors.Join(f.listingFlags.Validate(), f.outputFlags.Validate())
+}
+
 // open finds the project that the run is about.
-func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
+func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) { return a.openWith(g, s, "") }
+
+// openWith is open with a pinned trust root; the empty string is none.
+func (a *app) openWith(g *globals, s sourcesFlags, trustRoot string) (*project.Project, error) {
 	dir, err := g.root()
 	if err != nil {
 		return nil, err
@@ -45,18 +62,17 @@ func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
 		return nil, err
 	}
 	return project.Open(a.ctx, env, project.Options{
-		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server,
+		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server, TrustRoot: trustRoot,
 	})
 }
 
 type lockCmd struct {
-	sourcesFlags
-	listingFlags
-	outputFlags
+	runFlags
 
 	Servers      []string `arg:"" optional:"" name:"server" help:"Lock just these servers."`
 	DryRun       bool     `help:"Show what would change and write nothing."`
 	Stamp        bool     `help:"Set generatedAt and generatedBy anew."`
+	Resolve      bool     `help:"Rebuild the lockfile that a merge left in conflict, without contacting any server."`
 	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources."`
 	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer."`
 	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
@@ -68,6 +84,13 @@ func (c *lockCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
+	if c.Resolve {
+		rep, err := p.Resolve(a.ctx)
+		if err != nil {
+			return err
+		}
+		return a.output(rep, c.outputFlags)
+	}
 	rep, err := p.Lock(a.ctx, project.LockOptions{
 		Listing: c.listing(), Servers: c.Servers, DryRun: c.DryRun, Stamp: c.Stamp,
 		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate,
@@ -92,10 +115,9 @@ func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
 }
 
 type diffCmd struct {
-	sourcesFlags
-	listingFlags
+	trustFlags
+	runFlags
 	compareFlags
-	outputFlags
 
 	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
 	From  string   `placeholder:"REF" help:"Compare the lockfile of this commit, without any network."`
@@ -106,7 +128,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 	if c.To != "" && c.From == "" {
 		return fmt.Errorf("--to goes with --from")
 	}
-	p, err := a.open(g, c.sourcesFlags)
+	p, err := a.openWith(g, c.sourcesFlags, c.root(a))
 	if err != nil {
 		return err
 	}
@@ -129,16 +151,15 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 }
 
 type ciCmd struct {
-	sourcesFlags
-	listingFlags
+	trustFlags
+	runFlags
 	compareFlags
-	outputFlags
 
 	Offline bool `help:"Make only the checks that need neither network nor a process."`
 }
 
 func (c *ciCmd) Run(a *app, g *globals) error {
-	p, err := a.open(g, c.sourcesFlags)
+	p, err := a.openWith(g, c.sourcesFlags, c.root(a))
 	if err != nil {
 		return err
 	}
@@ -158,11 +179,10 @@ func (c *ciCmd) Run(a *app, g *globals) error {
 }
 
 type initCmd struct {
-	sourcesFlags
-	listingFlags
-	outputFlags
+	runFlags
 
-	NoWorkflow bool `help:"Do not write a workflow file for the gate."`
+	NoWorkflow   bool     `help:"Do not write a workflow file for the gate."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
 }
 
 func (c *initCmd) Run(a *app, g *globals) error {
@@ -171,7 +191,7 @@ func (c *initCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
-	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow})
+	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow, AllowPrivate: c.AllowPrivate})
 	if err != nil {
 		return err
 	}

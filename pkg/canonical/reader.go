@@ -23,6 +23,10 @@ type Reader struct {
 // NewReader returns a Reader of src, which must not change while it is read.
 func NewReader(src []byte) *Reader { return &Reader{src: src} }
 
+// Reset makes r read src from its start. It keeps the working memory of r, so one
+// Reader for many texts allocates less than many.
+func (r *Reader) Reset(src []byte) { *r = Reader{src: src, keys: r.keys[:0]} }
+
 // A Kind is the type of a JSON value.
 type Kind byte
 

@@ -2,12 +2,15 @@ package drift
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/surface"
 )
 
 // compareDefinitions tells how two canonical definitions differ, member by
@@ -174,4 +177,72 @@ func Description(definition []byte) string {
 		return canonical.Unquote(v)
 	}
 	return ""
+}
+
+// Title returns the title of a canonical definition; empty where it has none.
+func Title(definition []byte) string {
+	if v := members(definition)["title"]; len(v) > 0 && v[0] == '"' {
+		return canonical.Unquote(v)
+	}
+	return ""
+}
+
+// A NamedText is one text within a definition.
+type NamedText struct {
+	Path string // such as inputSchema.properties.path.description
+	Text string
+}
+
+// Texts returns every string of a canonical definition, and every member name of
+// its schemas, in canonical order: all that an agent could read.
+func Texts(definition []byte) []NamedText {
+	var out []NamedText
+	collectTexts(&out, "", definition)
+	return out
+}
+
+func collectTexts(out *[]NamedText, path string, v []byte) {
+	if len(v) == 0 {
+		return
+	}
+	switch r := canonical.NewReader(v); v[0] {
+	case '"':
+		*out = append(*out, NamedText{path, canonical.Unquote(v)})
+	case '{':
+		_ = r.Object(func(key []byte) error {
+			at := join(path, string(key))
+			raw, err := r.Raw()
+			if strings.HasSuffix(path, "properties") {
+				*out = append(*out, NamedText{at + " (name)", string(key)})
+			}
+			collectTexts(out, at, raw)
+			return err
+		})
+	case '[':
+		_ = r.Array(func() error {
+			raw, err := r.Raw()
+			collectTexts(out, path+"[]", raw)
+			return err
+		})
+	}
+}
+
+// Between tells how one item's text differs from the one before; a nil text is
+// one that is not there.
+func Between(kind surface.Kind, name string, old, item []byte) Change {
+	c := Change{Kind: kind, Name: name, Status: Changed, Old: old, New: item}
+	switch {
+	case old == nil:
+		c.Status = Added
+	case item == nil:
+		c.Status = Removed
+	case kind == surface.KindInstructions:
+		a := aspect(finding.InstructionsChanged, "instructions", "the instructions differ")
+		a.Old, a.New, a.Words = string(old), string(item), true
+		c.Aspects = []Aspect{a}
+	default:
+		c.Aspects = compareDefinitions(old, item)
+	}
+	slices.SortStableFunc(c.Aspects, func(a, b Aspect) int { return cmp.Compare(b.Grade, a.Grade) })
+	return c
 }

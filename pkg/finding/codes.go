@@ -76,6 +76,13 @@ const (
 	ServerUnauthorized Code = "server-unauthorized"
 )
 
+// The codes of runs that end with an error in place of a report.
+const (
+	ConfigMissing      Code = "config-missing"
+	LockfileUnwritable Code = "lockfile-unwritable"
+	LockfileBusy       Code = "lockfile-busy"
+)
+
 // The codes of trust and decisions.
 const (
 	TrustMissing      Code = "trust-missing"
@@ -107,7 +114,13 @@ const (
 	GradeUnderstated  Code = "grade-understated"
 )
 
-// The codes of history.
+const (
+	SealMissing  Code = "seal-missing"
+	SealInvalid  Code = "seal-invalid"
+	SealSigner   Code = "seal-signer"
+	SealMismatch Code = "seal-mismatch"
+)
+
 const (
 	HeadLost          Code = "head-lost"
 	CommitInvalid     Code = "commit-invalid"
@@ -173,6 +186,9 @@ var codes = []Description{
 	{CoverageReduced, Critical, false, "An entry covers less, or is less exact, than on the base.", "Run `agentgateway lock` without `--exclude`."},
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
 	{HistoryShallow, Warning, true, "The clone lacks the commits that the check needs.", "Check out with `fetch-depth: 0`."},
+	{ConfigMissing, Critical, true, "No configuration names an MCP server.", "Write an .mcp.json, or name a configuration with `--config`."},
+	{LockfileUnwritable, Critical, true, "The lockfile or a readable copy could not be written; the lockfile is as it was.", "Mend the cause that the message names, then run again."},
+	{LockfileBusy, Critical, true, "Another run writes the lockfile, or has written it since this one began.", "Run again."},
 	{Unsigned, Note, false, "The repository has no trust list: what is locked counts as approved.", "Run `agentgateway trust init` to ask for signed approvals."},
 	{TrustMissing, Critical, false, "There are decisions, or there was a trust list, and the trust list is gone.", "Restore the folder .agentgateway/trust with git."},
 	{TrustUnpinned, Note, false, "The trust list is taken from the repository itself: no trust root is pinned.", "Pin it with `--trust-root` or AGENTGATEWAY_TRUST_ROOT; `agentgateway trust show` prints it."},
@@ -201,6 +217,10 @@ var codes = []Description{
 	{SerialLowered, Critical, false, "An item's newest decision is an older one than on the base.", "Merge the base, and restore the item's decision in the lockfile."},
 	{ProposerMissing, Critical, false, "A decision does not name a person who brought the text in.", "Decide again: the tool finds the proposers."},
 	{GradeUnderstated, Critical, false, "A decision records a lower grade than the change has.", "Decide again: the tool grades the change."},
+	{SealMissing, Critical, false, "There is no seal where one is required.", "Make one with `agentgateway seal`."},
+	{SealInvalid, Critical, false, "A seal is malformed, or its signature does not fit what it is over.", "Do not use the lockfile; have a deployer seal it again with `agentgateway seal`."},
+	{SealSigner, Critical, false, "A seal was made by someone who is not a listed deployer, or under another identity.", "Have a deployer seal the lockfile, or list the signer with `agentgateway trust add --role deployer`."},
+	{SealMismatch, Critical, false, "A seal was made for another lockfile, trust version or tag name.", "Seal the lockfile as it is now with `agentgateway seal`."},
 	{HeadLost, Critical, false, "The head that was recorded is not in the history.", "Find out who rewrote the branch, and restore it."},
 	{CommitInvalid, Critical, false, "A commit has a form that git does not write and that two readers can understand differently.", "Leave the commit out of the history."},
 	{CommitUnsigned, Critical, false, "A commit that adds decisions or trust versions is not signed by a listed key, as the rule requireSignedCommits asks.", "Make the commit again with `agentgateway approve`, or end the rule."},

@@ -83,6 +83,8 @@ type Finding struct {
 	Hint    string `json:"hint,omitempty"` // what to do next
 	// Undecided marks a check that could not be made: it is never a pass.
 	Undecided bool `json:"undecided,omitempty"`
+	// Always marks a finding above a note that fails a run at every failing grade.
+	Always bool `json:"-"`
 }
 
 // New returns a finding of a code with the grade and hint its entry in [Codes]
@@ -117,7 +119,7 @@ func ExitCode(findings []Finding, failOn Grade) int {
 		switch {
 		case f.Undecided:
 			code = max(code, 3)
-		case f.Grade > Note && f.Grade >= failOn:
+		case f.Grade > Note && (f.Always || f.Grade >= failOn):
 			return 1
 		}
 	}

@@ -10,9 +10,20 @@ import (
 // Resolve turns a revision into the id of a commit: "HEAD", a full reference
 // name (refs/…), a short tag, branch or remote branch (origin/main,
 // origin/HEAD), in that order, a full object id, or a unique abbreviation of at
-// least four digits. An annotated tag is peeled. It fails with ErrNotFound
-// where nothing has that name.
+// least four digits. An annotated tag is peeled. ~N, ^ and ^N after it lead to
+// ancestors, as in git. It fails with ErrNotFound where nothing has that name.
 func (r *Repo) Resolve(ctx context.Context, rev string) (Hash, error) {
+	rest, parent, times, ok, err := cutAncestor(rev)
+	if err != nil {
+		return Hash{}, err
+	}
+	if ok {
+		id, err := r.Resolve(ctx, rest)
+		if err != nil {
+			return Hash{}, err
+		}
+		return r.ancestor(ctx, id, parent, times)
+	}
 	id, err := r.resolve(ctx, rev)
 	if err != nil {
 		return Hash{}, err

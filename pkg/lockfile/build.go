@@ -32,12 +32,12 @@ func FromSurface(name string, source *Source, covers []string, s surface.Surface
 		}
 		entry.Lists[kind.Kind] = items
 	}
-	entry.hash()
+	entry.Rehash()
 	return entry
 }
 
-// hash sets the surfaceHash, which an entry has where it has tools.
-func (s *Server) hash() {
+// Rehash sets the surfaceHash anew, which an entry has where it has tools.
+func (s *Server) Rehash() {
 	s.SurfaceHash = canonical.Digest{}
 	if tools, ok := s.Lists[surface.KindTool]; ok {
 		s.SurfaceHash = hashTools(tools)
@@ -74,7 +74,7 @@ func Carry(old, current *Server) {
 	for _, kind := range surface.ListKinds() {
 		carryItems(old.Lists[kind.Kind], current, kind.Kind)
 	}
-	current.hash()
+	current.Rehash()
 }
 
 func carryInstructions(old *Instructions, current *Server) {

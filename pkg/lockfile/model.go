@@ -180,3 +180,18 @@ func (s *Server) TargetName() string {
 	}
 	return s.Name
 }
+
+// Clone returns a copy of the entry whose items and decisions can be changed
+// without touching s. Sources are shared: they are never changed in place.
+func (s *Server) Clone() *Server {
+	c := *s
+	c.Lists = make(map[surface.Kind][]Item, len(s.Lists))
+	for kind, items := range s.Lists {
+		c.Lists[kind] = slices.Clone(items)
+	}
+	if s.Instructions != nil {
+		in := *s.Instructions
+		c.Instructions = &in
+	}
+	return &c
+}

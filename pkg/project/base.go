@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,10 @@ import (
 type Base struct {
 	Commit gitrepo.Hash // zero where there is none
 	Reason string       // how it was found, for people
-	Fork   bool         // the change comes from another repository
+	Fork   bool         // the change comes from another repository, or may
+	// Unreadable holds where there should be a base and it cannot be read: then
+	// nothing is settled by the want of one.
+	Unreadable bool
 	// Lockfile is the base's; nil where it has none.
 	Lockfile *lockfile.File
 }
@@ -43,6 +47,16 @@ type event struct {
 	} `json:"merge_group"`
 }
 
+// fromFork reports whether an event is about a pull request of another
+// repository; one that does not name both, as where a fork was deleted, is.
+func (e event) fromFork() bool {
+	if e.PullRequest == nil {
+		return false
+	}
+	head, base := e.PullRequest.Head.Repo.FullName, e.PullRequest.Base.Repo.FullName
+	return head == "" || head != base
+}
+
 type repo struct {
 	FullName string `json:"full_name"`
 }
@@ -57,24 +71,30 @@ const maxEvent = 16 << 20
 // finding's: a base that cannot be read leaves the run undecided.
 func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Finding) {
 	base := &Base{}
+	fail := func(err error, what string) (*Base, *finding.Finding) {
+		base.Unreadable = true
+		return base, p.noBase(err, what)
+	}
+	e, err := p.readEvent()
+	if err != nil {
+		base.Fork = true
+		return fail(err, "the event of GITHUB_EVENT_PATH")
+	}
+	base.Fork = e.fromFork()
+	judged := ref != "" || e.PullRequest != nil || e.MergeGroup != nil // there must be a base
 	if p.repo == nil {
-		if ref != "" {
-			return base, p.noBase(errors.New("this is not a git repository"), ref)
+		if judged {
+			return fail(errors.New("this is not a git repository"), cmp.Or(ref, "the base commit of the event"))
 		}
 		return base, nil
 	}
 	head, err := p.repo.Resolve(ctx, "HEAD")
 	if err != nil {
-		if ref != "" {
-			return base, p.noBase(err, ref)
+		if judged || !errors.Is(err, gitrepo.ErrNotFound) {
+			return fail(err, "HEAD")
 		}
 		return base, nil // no commit yet
 	}
-	e, err := p.readEvent()
-	if err != nil {
-		return base, p.noBase(err, "the event of GITHUB_EVENT_PATH")
-	}
-	base.Fork = e.PullRequest != nil && e.PullRequest.Head.Repo.FullName != e.PullRequest.Base.Repo.FullName
 	find := []func() (gitrepo.Hash, string, error){
 		func() (gitrepo.Hash, string, error) { return p.askedBase(ctx, ref) },
 		func() (gitrepo.Hash, string, error) { return p.eventBase(ctx, e, head) },
@@ -83,7 +103,7 @@ func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Fin
 	for _, f := range find {
 		commit, reason, err := f()
 		if err != nil {
-			return base, p.noBase(err, reason)
+			return fail(err, reason)
 		}
 		if !commit.IsZero() {
 			base.Commit, base.Reason = commit, reason
@@ -94,7 +114,7 @@ func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Fin
 		return base, nil
 	}
 	if base.Lockfile, err = p.lockfileAt(ctx, base.Commit); err != nil {
-		return base, p.noBase(err, base.Reason)
+		return fail(err, base.Reason)
 	}
 	return base, nil
 }

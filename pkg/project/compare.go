@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/drift"
@@ -49,31 +48,47 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 		return err
 	}
 	rep.Findings = append(rep.Findings, set.Findings...)
-	only, pick, err := selection(opts.Items, set, file)
+	sel, err := selectionOf(opts.Items, set, file)
 	if err != nil {
 		return err
 	}
-	subjects, err := p.subjects(set, file, only)
+	subjects, err := p.subjects(set, file, sortedKeys(sel))
 	if err != nil {
 		return err
 	}
-	p.settle(subjects, base, opts)
+	for _, f := range p.checkFile(file) {
+		// Form is the gate's matter; a hash that does not fit is what was compared.
+		if f.Grade == finding.Critical && sel.has(f.Place.Server) {
+			rep.Findings = append(rep.Findings, f)
+		}
+	}
+	judged, err := p.judgeDecisions(ctx, base, file, p.newReport("", "", opts.FailOn))
+	if err != nil {
+		return err
+	}
+	p.settle(subjects, base, judged, opts)
 	p.list(ctx, subjects, opts.Listing)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for _, s := range subjects {
-		p.report(s, pick, rep)
+		if s.surface != nil {
+			if err := sel.missing(s.name, s.sides()...); err != nil {
+				return err
+			}
+		}
+		p.report(s, sel.pick, rep)
 	}
 	return nil
 }
 
 // settle blocks every subject whose source is not settled, or that this run must
 // not start.
-func (p *Project) settle(subjects []*subject, base *Base, opts CompareOptions) {
+func (p *Project) settle(subjects []*subject, base *Base, judged *judgement, opts CompareOptions) {
 	rule := &settling{
 		base: base, allowed: opts.AllowSource, remembered: p.recall(),
-		sameRepository: p.Env.inCI() && !base.Fork,
+		approved:       judged.approvedOnBase,
+		sameRepository: p.Env.inCI() && !base.Fork && judged.unsigned(),
 	}
 	for _, s := range subjects {
 		if s.blocked {
@@ -129,6 +144,11 @@ func (p *Project) report(s *subject, pick func(server string, kind surface.Kind,
 	rep.Findings = append(rep.Findings, findings...)
 }
 
+// sides are what is known of a subject that was listed.
+func (s *subject) sides() []drift.Side {
+	return append(entrySides(s.locked), drift.FromSurface(*s.surface, s.source, s.covers))
+}
+
 func (s *subject) isMoving(kind surface.Kind, name string) bool {
 	for _, u := range s.moving {
 		if u.Kind == kind && u.Name == name {
@@ -147,59 +167,6 @@ func (p *Project) place(place *finding.Place, locked *lockfile.Server) {
 	if it := locked.Item(surface.Kind(place.Kind), place.Name); it != nil {
 		place.Line = it.Line
 	}
-}
-
-// selection reads SERVER and SERVER/NAME arguments: the longest server name
-// followed by a slash wins. It returns the servers and a filter of their items.
-func selection(args []string, set *config.Set, file *lockfile.File) (servers []string, pick func(string, surface.Kind, string) bool, err error) {
-	if len(args) == 0 {
-		return nil, func(string, surface.Kind, string) bool { return true }, nil
-	}
-	var known []string
-	for _, s := range set.Servers {
-		known = append(known, s.Name)
-	}
-	for _, s := range file.Servers {
-		known = append(known, s.Name)
-	}
-	items := map[string]map[string]bool{} // by server; nil for the whole server
-	for _, arg := range args {
-		server, name, ok := SplitItem(arg, known)
-		if !ok {
-			slices.Sort(known)
-			return nil, nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", arg), "the servers are: " + joinOrNone(slices.Compact(known))}
-		}
-		whole, seen := items[server]
-		switch {
-		case name == "":
-			items[server] = nil
-		case !seen:
-			items[server] = map[string]bool{name: true}
-		case whole != nil:
-			whole[name] = true
-		}
-	}
-	for server := range items {
-		servers = append(servers, server)
-	}
-	return servers, func(server string, _ surface.Kind, name string) bool {
-		return items[server] == nil || items[server][name]
-	}, nil
-}
-
-// SplitItem splits SERVER/NAME by the servers there are: an argument that is a
-// server's name means the whole server, else the longest server name followed by
-// a slash wins.
-func SplitItem(arg string, servers []string) (server, name string, ok bool) {
-	if slices.Contains(servers, arg) {
-		return arg, "", true
-	}
-	for _, s := range servers {
-		if rest, found := strings.CutPrefix(arg, s+"/"); found && rest != "" && (!ok || len(s) > len(server)) {
-			server, name, ok = s, rest, true
-		}
-	}
-	return server, name, ok
 }
 
 // History compares two lockfiles of git history without any network. to is the
@@ -222,18 +189,21 @@ func (p *Project) History(ctx context.Context, from, to string, failOn finding.G
 	}
 	rep := p.newReport("diff", fmt.Sprintf("%s at %s against %s", p.Path, from, end), failOn)
 	all := &lockfile.File{Servers: slices.Concat(before.Servers, now.Servers)}
-	only, pick, err := selection(args, &config.Set{}, all)
+	sel, err := selectionOf(args, &config.Set{}, all)
 	if err != nil {
 		return nil, err
 	}
 	names := map[string]bool{}
 	for _, s := range all.Servers {
-		if len(only) == 0 || slices.Contains(only, s.Name) {
+		if sel.has(s.Name) {
 			names[s.Name] = true
 		}
 	}
 	for _, name := range sortedKeys(names) {
-		p.compareEntries(name, before.Server(name), now.Server(name), oldCopies, newCopies, pick, rep)
+		if err := sel.missing(name, entrySides(before.Server(name), now.Server(name))...); err != nil {
+			return nil, err
+		}
+		p.compareEntries(name, before.Server(name), now.Server(name), oldCopies, newCopies, sel.pick, rep)
 	}
 	rep.Conclude()
 	return rep, nil
@@ -260,6 +230,17 @@ func (p *Project) at(ctx context.Context, ref string) (*lockfile.File, entryCopi
 		return nil, nil, fmt.Errorf("there is no %s at %s", p.Path, ref)
 	}
 	return file, copiesOf(file, func(path string) ([]byte, error) { return p.fileAt(ctx, commit, path) }), nil
+}
+
+// entrySides are the sides of the entries that are there, without texts.
+func entrySides(entries ...*lockfile.Server) []drift.Side {
+	var sides []drift.Side
+	for _, e := range entries {
+		if e != nil {
+			sides = append(sides, drift.FromLockfile(e, func(surface.Kind, string) []byte { return nil }))
+		}
+	}
+	return sides
 }
 
 func (p *Project) compareEntries(name string, before, now *lockfile.Server, oldCopies, newCopies entryCopies, pick func(string, surface.Kind, string) bool, rep *report.Report) {

@@ -40,6 +40,10 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 		rep.Conclude()
 		return rep, nil
 	}
+	judged, err := p.judgeDecisions(ctx, base, file, rep)
+	if err != nil {
+		return nil, err
+	}
 	set, err := p.configured(ctx)
 	if err != nil {
 		return nil, err
@@ -49,8 +53,8 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	p.settle(subjects, base, opts.CompareOptions)
-	if failed := finding.ExitCode(rep.Findings, opts.FailOn) == 1; !failed && !opts.Offline {
+	p.settle(subjects, base, judged, opts.CompareOptions)
+	if !opts.Offline && !failed(rep, subjects, opts.FailOn) {
 		p.list(ctx, subjects, opts.Listing)
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -61,6 +65,16 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	}
 	rep.Conclude()
 	return rep, nil
+}
+
+// failed reports whether what needs neither network nor process fails the run:
+// then nothing is contacted.
+func failed(rep *report.Report, subjects []*subject, failOn finding.Grade) bool {
+	found := slices.Clone(rep.Findings)
+	for _, s := range subjects {
+		found = append(found, s.findings...)
+	}
+	return finding.ExitCode(found, failOn) == 1
 }
 
 // gateSubject reports a subject. Offline a new source is no finding: nothing is
@@ -92,16 +106,23 @@ func (p *Project) gateLockfile(ctx context.Context, base *Base, rep *report.Repo
 	if err != nil {
 		return nil, err
 	}
-	rep.Findings = append(rep.Findings, lockfile.Check(file)...)
-	if !p.original {
-		rep.Findings = append(rep.Findings, lockfile.CheckCopies(file, p.store.ReadCopy)...)
-	}
+	rep.Findings = append(rep.Findings, p.checkFile(file)...)
 	rep.Findings = append(rep.Findings, p.secondLockfiles(ctx)...)
 	if base.Known() {
 		rep.Findings = append(rep.Findings, p.checkCommitted(ctx)...)
 		rep.Findings = append(rep.Findings, p.againstBase(ctx, base, file)...)
 	}
 	return file, nil
+}
+
+// checkFile recomputes every hash of a lockfile of the work tree, from itself and
+// from the readable copies.
+func (p *Project) checkFile(file *lockfile.File) []finding.Finding {
+	findings := lockfile.Check(file)
+	if !p.original {
+		findings = append(findings, lockfile.CheckCopies(file, p.store.ReadCopy)...)
+	}
+	return findings
 }
 
 // checkCommitted holds that the lockfile of the work tree is the committed one,

@@ -16,7 +16,8 @@ import (
 // InitOptions say what an init does.
 type InitOptions struct {
 	Listing
-	NoWorkflow bool
+	NoWorkflow   bool
+	AllowPrivate []string // as in LockOptions
 }
 
 // WorkflowPath is where init writes the gate's workflow.
@@ -67,7 +68,7 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if !opts.NoWorkflow && p.exists(WorkflowPath) {
 		return nil, &hintError{fmt.Errorf("%s is already there", WorkflowPath), "remove it, or pass --no-workflow"}
 	}
-	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing})
+	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate})
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +131,16 @@ func (p *Project) writeNew(name, text string) error {
 	return writeFile(p.abs(name), text)
 }
 
-// writeFile puts a whole file in place of the one before.
-func writeFile(path, text string) error {
+func writeFile(path, text string) error { return WriteFile(path, []byte(text)) }
+
+// WriteFile puts a whole file in place of the one before, in one step.
+func WriteFile(path string, data []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".agentgateway-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name()) //nolint:errcheck // gone where the rename succeeded
-	_, err = temp.WriteString(text)
+	_, err = temp.Write(data)
 	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
 	if err != nil {
 		return err

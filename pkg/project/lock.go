@@ -61,6 +61,9 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	rep := p.newReport("lock", "", finding.Critical)
 	rep.Findings = append(rep.Findings, set.Findings...)
 	next := p.apply(subjects, file, rep)
+	if !first {
+		rep.Findings = append(rep.Findings, p.mended(file, next)...)
+	}
 	if opts.Stamp || first {
 		next.stamp(p)
 	}
@@ -68,13 +71,13 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	case opts.DryRun:
 		rep.Subject = "dry run: nothing was written"
 	default:
-		change := lockfile.Change{New: next.file, Surfaces: next.surfaces}
-		if !first {
-			change.Old = file
+		change, err := p.change(file, first, next)
+		if err != nil {
+			return nil, err
 		}
 		result, err := p.store.Write(ctx, change)
 		if err != nil {
-			return nil, err
+			return nil, unwritten(err)
 		}
 		rep.Subject = wrote(p.Path, result)
 		if err := p.remember(next.sources); err != nil {
@@ -87,6 +90,51 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 		rep.Verdict, rep.ExitCode = report.Undecided, 3
 	}
 	return rep, nil
+}
+
+// change is what a lock writes. Where another text than the locked one is in force,
+// that text stands beside its copy, so that a review can show both.
+func (p *Project) change(old *lockfile.File, first bool, next *pending) (lockfile.Change, error) {
+	change := lockfile.Change{New: next.file, Surfaces: next.surfaces}
+	a, err := p.authority()
+	if err != nil {
+		return change, err
+	}
+	if a.chain != nil {
+		next.file.Trust = a.chain.Digest()
+		change.Approved = p.approvedTexts(old, p.evaluate(next.file, a, nil, nil))
+	}
+	if !first {
+		change.Old = old
+	}
+	return change, nil
+}
+
+// mended tells what in the entries that are made anew did not fit before.
+func (p *Project) mended(file *lockfile.File, next *pending) []finding.Finding {
+	var findings []finding.Finding
+	for _, f := range p.checkFile(file) {
+		if _, ok := next.surfaces[f.Place.Server]; ok {
+			f.Hint = "This run writes it anew from what the server shows."
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// unwritten gives the error of a write its code; the message says what to do.
+func unwritten(err error) error {
+	var (
+		failed *lockfile.WriteError
+		held   *lockfile.LockedError
+	)
+	switch {
+	case errors.As(err, &failed):
+		return &codedError{err, finding.LockfileUnwritable}
+	case errors.As(err, &held), errors.Is(err, lockfile.ErrChanged):
+		return &codedError{err, finding.LockfileBusy}
+	}
+	return unreadable(err)
 }
 
 // wrote says what a write did.
@@ -122,9 +170,9 @@ func (p *Project) loadOrNew() (file *lockfile.File, first bool, err error) {
 
 func errNoServers(read []string) error {
 	if len(read) > 0 {
-		return &hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}
+		return &codedError{&hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}, finding.ConfigMissing}
 	}
-	return &hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}
+	return &codedError{&hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}, finding.ConfigMissing}
 }
 
 // apply puts the options into the subjects.

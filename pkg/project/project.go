@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/finding"
@@ -71,6 +72,9 @@ type Options struct {
 	Configs     []string          // read just these
 	UserConfigs bool              // also the user-level ones
 	Direct      map[string]string // further servers by URL
+
+	// TrustRoot is the digest of the trust version that is pinned; empty for none.
+	TrustRoot string
 }
 
 // Listing says how servers are listed.
@@ -87,8 +91,9 @@ type Project struct {
 	Path string // of the lockfile, relative to Root, with slashes
 
 	options  Options
-	original bool          // the lockfile is one of the original format, by its name
-	repo     *gitrepo.Repo // nil outside git
+	root     *canonical.Digest // the pinned trust root; nil for none
+	original bool              // the lockfile is one of the original format, by its name
+	repo     *gitrepo.Repo     // nil outside git
 	dir      *lockfile.Dir
 	store    *lockfile.Store
 	previous *lockfile.Store // of the original format, where init starts from one
@@ -102,6 +107,9 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 		return nil, err
 	}
 	p := &Project{Env: env, Path: lockfile.DefaultName, options: opts}
+	if p.root, err = parseRoot(opts.TrustRoot); err != nil {
+		return nil, err
+	}
 	if opts.Lockfile != "" {
 		p.Path = filepath.ToSlash(filepath.Clean(opts.Lockfile))
 	}
@@ -194,9 +202,25 @@ var ErrNoLockfile = errors.New("there is no lockfile")
 func (p *Project) Load() (*lockfile.File, error) {
 	file, err := p.store.Read()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &hintError{fmt.Errorf("%w: %s", ErrNoLockfile, p.Path), fmt.Sprintf("run `%s init`", p.Env.Program)}
+		err := fmt.Errorf("%w: %s", ErrNoLockfile, p.Path)
+		return nil, &codedError{&hintError{err, fmt.Sprintf("run `%s init`", p.Env.Program)}, finding.LockfileMissing}
 	}
-	return file, err
+	return file, unreadable(err)
+}
+
+// unreadable gives the error of reading a lockfile its code and its hint.
+func unreadable(err error) error {
+	var (
+		invalid *lockfile.Error
+		link    *lockfile.LinkError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		return &codedError{&hintError{err, invalid.Hint}, finding.LockfileInvalid}
+	case errors.As(err, &link):
+		return &codedError{err, finding.LockfileSymlink}
+	}
+	return err
 }
 
 // hintError is an error that knows what to do next.
@@ -210,6 +234,17 @@ func (e *hintError) Unwrap() error { return e.error }
 // Hint returns the advice.
 func (e *hintError) Hint() string { return e.hint }
 
+// codedError is an error that the code of a finding names.
+type codedError struct {
+	error
+	code finding.Code
+}
+
+func (e *codedError) Unwrap() error { return e.error }
+
+// Code returns the code.
+func (e *codedError) Code() finding.Code { return e.code }
+
 // configured reads the configurations. Servers come by name; what could not be
 // decided is among the findings of the set.
 func (p *Project) configured(ctx context.Context) (*config.Set, error) {
@@ -218,11 +253,16 @@ func (p *Project) configured(ctx context.Context) (*config.Set, error) {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	return config.Load(ctx, config.Options{
+	set, err := config.Load(ctx, config.Options{
 		Root: p.Root, Repository: root.FS(), Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },
 		Home: p.Env.Home, ConfigHome: p.Env.ConfigHome, GOOS: p.Env.GOOS, Direct: p.options.Direct,
 	})
+	var invalid *config.FileError
+	if errors.As(err, &invalid) {
+		return nil, &codedError{err, finding.ConfigInvalid}
+	}
+	return set, err
 }
 
 // lister makes what lists servers.

@@ -67,7 +67,7 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 }
 
 func (s *settling) isSettled(locked *lockfile.Server, source *lockfile.Source) bool {
-	if !s.base.Known() {
+	if !s.base.Known() && !s.base.Unreadable {
 		return true
 	}
 	if s.base.Lockfile != nil {

@@ -17,6 +17,8 @@
 package report
 
 import (
+	"strings"
+
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
@@ -82,9 +84,16 @@ const (
 	NotChecked State = "not checked" // nothing was started or contacted
 )
 
-// Conclude sorts the findings and sets the verdict and the exit code.
+// Conclude sorts the findings, names the command in their hints as it is
+// installed, and sets the verdict and the exit code.
 func (r *Report) Conclude() {
 	finding.Sort(r.Findings)
+	if r.Program != "" && r.Program != "agentgateway" {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			f.Hint = strings.ReplaceAll(f.Hint, "`agentgateway ", "`"+r.Program+" ")
+		}
+	}
 	r.ExitCode = finding.ExitCode(r.Findings, r.FailOn)
 	switch r.ExitCode {
 	case 0:

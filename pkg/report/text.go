@@ -20,10 +20,7 @@ type TextOptions struct {
 
 // Text renders a report for a terminal.
 func Text(w io.Writer, r *Report, opts TextOptions) error {
-	if opts.Width == 0 {
-		opts.Width = 80
-	}
-	t := &textWriter{opts: opts, differ: newWordDiffer()}
+	t := newTextWriter(opts)
 	if r.Subject != "" {
 		t.wrap(0, r.Subject)
 		t.line(0, "")
@@ -35,6 +32,13 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 	t.conclusion(r)
 	_, err := io.WriteString(w, t.b.String())
 	return err
+}
+
+func newTextWriter(opts TextOptions) *textWriter {
+	if opts.Width == 0 {
+		opts.Width = 80
+	}
+	return &textWriter{opts: opts, differ: newWordDiffer()}
 }
 
 type textWriter struct {
@@ -92,6 +96,9 @@ func (t *textWriter) hang(indent int, markColor, mark, color, text string) {
 func (t *textWriter) server(s Server) {
 	color := map[State]string{Unchanged: green, Differs: red, New: yellow, Gone: yellow, Unchecked: red}[s.State]
 	t.segments(0, "", "", []segment{{bold, textcheck.Clip(s.Name, clipName)}, {color, string(s.State)}, {dim, countsText(s.Counts)}})
+	if s.State == New {
+		return // its items stand in the lockfile and its copies
+	}
 	for _, c := range s.Changes {
 		t.change(c)
 	}
@@ -149,12 +156,18 @@ func kindWord(k surface.Kind) string {
 	return string(k)
 }
 
-// title names what changed, as in "tool echo".
-func title(c drift.Change) string {
+// kindAndName names an item, as in "tool echo".
+func kindAndName(c drift.Change) string {
 	word := kindWord(c.Kind)
 	if c.Name != "" {
 		word += " " + textcheck.Terminal(textcheck.Clip(c.Name, clipName))
 	}
+	return word
+}
+
+// title names what changed, as in "tool echo added".
+func title(c drift.Change) string {
+	word := kindAndName(c)
 	if c.Status != drift.Changed {
 		word += " " + string(c.Status)
 	}

@@ -38,7 +38,7 @@ type Reader struct {
 	MaxSize int
 
 	enc     canonical.Encoder
-	project []byte
+	gateway projector
 }
 
 // Read judges and hashes the definition raw, the exact bytes a server sent. The
@@ -64,8 +64,7 @@ func (r *Reader) Read(kind Kind, raw []byte) (Definition, error) {
 	}
 	d := Definition{Kind: kind, Canonical: text.Bytes, Digest: canonical.Sum(text.Bytes)}
 	d.Name = canonical.Unquote(value(text, list.ID))
-	projected := project(r.project[:0], kind, text)
-	r.project = projected.Bytes
+	projected := r.gateway.project(kind, text)
 	d.GatewayDigest, d.Unstable = d.Digest, projected.Unstable
 	if !bytes.Equal(projected.Bytes, text.Bytes) {
 		d.GatewayDigest = canonical.Sum(projected.Bytes)

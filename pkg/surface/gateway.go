@@ -86,15 +86,19 @@ type Projection struct {
 }
 
 // Project applies the gateway profile to the canonical text of a definition.
-func Project(kind Kind, text canonical.Text) Projection { return project(nil, kind, text) }
+func Project(kind Kind, text canonical.Text) Projection {
+	var p projector
+	return p.project(kind, text)
+}
 
-func project(dst []byte, kind Kind, text canonical.Text) Projection {
-	p := projector{Projection: Projection{Bytes: dst}}
-	members := make([]part, len(text.Members))
-	for i, m := range text.Members {
-		members[i] = part{text.Bytes[m.Start:m.End], m.Key, text.Bytes[m.Value:m.End]}
+// project is like [Project] and reuses the working memory of p; the bytes it
+// returns are a part of it.
+func (p *projector) project(kind Kind, text canonical.Text) Projection {
+	p.Projection, p.parts = Projection{Bytes: p.Bytes[:0]}, p.parts[:0]
+	for _, m := range text.Members {
+		p.parts = append(p.parts, part{text.Bytes[m.Start:m.End], m.Key, text.Bytes[m.Value:m.End]})
 	}
-	p.object("", members, profiles[kind])
+	p.object("", p.parts, profiles[kind])
 	if v := value(text, "inputSchema"); kind == KindTool && (v == nil || isNull(v)) {
 		p.unstable("the gateway refuses a list that holds a tool without inputSchema")
 	}
@@ -104,7 +108,11 @@ func project(dst []byte, kind Kind, text canonical.Text) Projection {
 	return p.Projection
 }
 
-type projector struct{ Projection }
+type projector struct {
+	Projection
+	parts  []part // of every object split so far
+	reader canonical.Reader
+}
 
 // part is one member of an object: its whole text, its name and its value.
 type part struct{ whole, key, value []byte }
@@ -129,25 +137,26 @@ func (p *projector) object(path string, members []part, known profile) {
 			p.Bytes = append(p.Bytes, ',')
 		}
 		p.Bytes = append(p.Bytes, m.whole[:len(m.whole)-len(m.value)]...)
-		if !p.member(path+string(m.key), m.value, t) {
+		if !p.member(path, m.key, m.value, t) {
 			p.Bytes = p.Bytes[:before]
 		}
 	}
 	p.Bytes = append(p.Bytes, '}')
 }
 
-// member appends one value; it reports false where nothing is left of it.
-func (p *projector) member(path string, v []byte, t treatment) bool {
+// member appends the value of the member key of the object at path; it reports
+// false where nothing is left of it.
+func (p *projector) member(path string, key, v []byte, t treatment) bool {
 	if t.want != canonical.KindNone && !hasKind(v, t.want) {
-		p.unstable("the gateway refuses a list where " + path + " is not " + t.want.String())
+		p.unstable("the gateway refuses a list where " + path + string(key) + " is not " + t.want.String())
 		p.Bytes = append(p.Bytes, v...)
 		return true
 	}
 	switch {
 	case t.object != nil:
-		p.object(path+".", splitObject(v), t.object)
+		p.object(path+string(key)+".", p.splitObject(v), t.object)
 	case t.each != nil:
-		p.each(path, v, t.each)
+		p.each(path+string(key), v, t.each)
 	case t.special == metaUI:
 		return p.meta(v)
 	case t.special == float32Value:
@@ -172,7 +181,7 @@ func (p *projector) each(path string, v []byte, known profile) {
 			p.Bytes = append(p.Bytes, element...)
 			continue
 		}
-		p.object(path+"[].", splitObject(element), known)
+		p.object(path+"[].", p.splitObject(element), known)
 	}
 	p.Bytes = append(p.Bytes, ']')
 }
@@ -186,14 +195,14 @@ func (p *projector) meta(v []byte) bool {
 	}
 	removed := false
 	out := []byte{'{'}
-	for _, m := range splitObject(v) {
+	for _, m := range p.splitObject(v) {
 		whole := m.whole
 		switch {
 		case string(m.key) == "ui/resourceUri":
 			removed = true
 			continue
 		case string(m.key) == "ui" && m.value[0] == '{':
-			left, had := without(m.value, "resourceUri")
+			left, had := p.without(m.value, "resourceUri")
 			if removed = removed || had; had && len(left) == len("{}") {
 				continue
 			}
@@ -212,9 +221,9 @@ func (p *projector) meta(v []byte) bool {
 }
 
 // without returns a canonical object without one member, and whether it had it.
-func without(v []byte, key string) (left []byte, had bool) {
+func (p *projector) without(v []byte, key string) (left []byte, had bool) {
 	left = []byte{'{'}
-	for _, m := range splitObject(v) {
+	for _, m := range p.splitObject(v) {
 		if string(m.key) == key {
 			had = true
 			continue
@@ -245,17 +254,19 @@ func roundFloat32(v []byte) []byte {
 func hasKind(v []byte, want canonical.Kind) bool { return canonical.NewReader(v).Peek() == want }
 
 // splitObject returns the members of a canonical object.
-func splitObject(v []byte) []part {
-	var parts []part
-	r := canonical.NewReader(v)
+func (p *projector) splitObject(v []byte) []part {
+	first, start := len(p.parts), len("{")
+	r := &p.reader
+	r.Reset(v)
 	_ = r.Object(func(key []byte) error {
-		end := r.Offset()
+		at := r.Offset()
 		raw, err := r.Raw()
-		start := end - len(canonical.AppendString(nil, key)) - len(":")
-		parts = append(parts, part{v[start : end+len(raw)], key, raw})
+		end := at + len(raw)
+		p.parts = append(p.parts, part{v[start:end], key, raw})
+		start = end + len(",")
 		return err
 	})
-	return parts
+	return p.parts[first:]
 }
 
 func splitArray(v []byte) [][]byte {

@@ -104,7 +104,7 @@ func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 	if st == nil {
 		return refuse(RuleUnknownItem, "the lockfile does not hold it", "run agentgateway lock first")
 	}
-	found := s.ledger.about(s.input.Path, p.Key)
+	found := s.judge.about(s.ledger, p.Key)
 	before, ok := s.judge.outlook(&st.history, found)
 	if !ok {
 		return refuse(RuleBroken, "its decisions cannot be followed: "+st.history.detail, "restore .agentgateway/decisions and the lockfile with git")
@@ -129,8 +129,8 @@ func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 func (s *State) admissible(action Action, st *ItemState, it *Item, before *effect) *RefusalError {
 	forked := st.history.code != ""
 	switch {
-	case action.puts() && (st.Status == Refused || st.Status == Absent):
-		return &RefusalError{Rule: RuleNotListed, Detail: fmt.Sprintf("it is %s, so there is no text to approve", st.Status), Hint: "run agentgateway lock once the server lists it again"}
+	case action.puts() && st.gone != "":
+		return &RefusalError{Rule: RuleNotListed, Detail: fmt.Sprintf("it is %s, so there is no text to approve", st.gone), Hint: "run agentgateway lock once the server lists it again"}
 	case st.Kind != surface.KindServer && it.Digest.IsZero():
 		return &RefusalError{Rule: RuleNotLocked, Detail: "the lockfile holds no digest of it", Hint: "run agentgateway lock"}
 	case action.puts() && before.disabled != nil:
@@ -205,17 +205,15 @@ func (s *State) Sign(ctx context.Context, st *Statement, at time.Time, key Signi
 	if err := d.Statement.Check(); err != nil {
 		return nil, err
 	}
-	text := d.Statement.Canonical()
-	if text == nil {
-		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSize, Detail: fmt.Sprintf("its statement has more than %d bytes; decide about fewer items at once", MaxDecisionSize)}
+	if size := len(d.Format()); size > MaxDecisionSize-MaxSignatures*maxSignatureText {
+		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSize, Detail: fmt.Sprintf("it would have %d bytes without signatures; decide about fewer items at once", size)}
 	}
-	var err error
-	d.Signatures, err = addSignature(ctx, key, sshsig.NamespaceDecision, text, nil)
+	signatures, err := addSignature(ctx, key, sshsig.NamespaceDecision, d.Statement.Canonical(), nil)
 	if err != nil {
 		return nil, err
 	}
-	_, err = ParseDecision(d.Format())
-	return d, err
+	d.Signatures = signatures
+	return d, nil
 }
 
 // Cosign returns the decision of that id with one more signature. It refuses one
@@ -275,11 +273,13 @@ func (s *State) mayCosign(e *entry, key string) error {
 // FindReview returns the decision whose statement has that review digest and lacks
 // signatures: the one that a second person is to co-sign.
 func (s *State) FindReview(review canonical.Digest) (id canonical.Digest, ok bool) {
+	seen := map[canonical.Digest]bool{}
 	for _, it := range s.Items {
 		for _, p := range it.Pending {
-			if s.ledger.entries[p.Decision].decision.Statement.ReviewDigest() == review {
+			if !seen[p.Decision] && s.ledger.entries[p.Decision].decision.Statement.ReviewDigest() == review {
 				return p.Decision, true
 			}
+			seen[p.Decision] = true
 		}
 	}
 	return canonical.Digest{}, false

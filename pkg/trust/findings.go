@@ -182,9 +182,8 @@ func (c *collector) ledger() {
 // dropped reports items that were decided and are not in the lockfile.
 func (c *collector) dropped() {
 	var keys []Key
-	for key, found := range c.s.ledger.items[c.s.input.Path] {
-		here := slices.ContainsFunc(found, func(r ref) bool { return r.entry.decision.Statement.Repository == c.s.input.Chain.Repository() })
-		if here && c.s.byKey[key] == nil {
+	for key := range c.s.ledger.items[home{c.s.judge.chain.Repository(), c.s.input.Path}] {
+		if c.s.byKey[key] == nil {
 			keys = append(keys, key)
 		}
 	}

@@ -127,6 +127,11 @@ func (j *judge) signer(id canonical.Digest, key string) *Signer {
 	return nil
 }
 
+// about returns what the decisions of a ledger that were made here say of an item.
+func (j *judge) about(l *Ledger, key Key) []ref {
+	return l.items[home{j.chain.Repository(), j.lockfile}][key]
+}
+
 func (j *judge) target(server string) string {
 	if t := j.targets[server]; t != "" {
 		return t
@@ -150,7 +155,7 @@ func (j *judge) standing(r ref, v *verdict, s *Signer) standing {
 	switch {
 	case s == nil:
 		return unknown
-	case !slices.Contains(s.Roles, Approver):
+	case !s.Has(Approver):
 		return notApprover
 	case !s.allows(r.item.Server, j.target(r.item.Server)):
 		return notAllowed

@@ -32,7 +32,13 @@ type InvalidFile struct {
 type Ledger struct {
 	entries map[canonical.Digest]*entry
 	invalid []InvalidFile
-	items   map[string]map[Key][]ref // by lockfile and item
+	items   map[home]map[Key][]ref
+}
+
+// home is the lockfile that a decision was made for.
+type home struct {
+	repository canonical.Digest
+	lockfile   string
 }
 
 // entry is one verified decision.
@@ -75,7 +81,7 @@ func NewLedger(files []DecisionFile, known *Ledger, v Verifier) (*Ledger, error)
 		})
 	}
 	workers.Wait()
-	l := &Ledger{entries: make(map[canonical.Digest]*entry, len(files)), items: map[string]map[Key][]ref{}}
+	l := &Ledger{entries: make(map[canonical.Digest]*entry, len(files)), items: map[home]map[Key][]ref{}}
 	for i, r := range results {
 		if r.err != nil {
 			l.invalid = append(l.invalid, InvalidFile{files[i].Path, r.err})
@@ -115,10 +121,11 @@ func (l *Ledger) add(e *entry) {
 		return
 	}
 	l.entries[e.id] = e
-	items := l.items[e.decision.Statement.Lockfile]
+	at := home{e.decision.Statement.Repository, e.decision.Statement.Lockfile}
+	items := l.items[at]
 	if items == nil {
 		items = map[Key][]ref{}
-		l.items[e.decision.Statement.Lockfile] = items
+		l.items[at] = items
 	}
 	for i := range e.decision.Statement.Items {
 		it := &e.decision.Statement.Items[i]
@@ -152,9 +159,6 @@ func (l *Ledger) IDs() []canonical.Digest {
 
 // Invalid returns the files that are no decisions.
 func (l *Ledger) Invalid() []InvalidFile { return l.invalid }
-
-// about returns what is said of an item of a lockfile.
-func (l *Ledger) about(lockfile string, key Key) []ref { return l.items[lockfile][key] }
 
 // of returns what the decision of that id says of an item; ok is false where it
 // says nothing.

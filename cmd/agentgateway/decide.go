@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/project"
+	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
+	"agentgateway-lock/pkg/trust"
+)
+
+type reviewCmd struct {
+	trustFlags
+
+	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
+}
+
+func (c *reviewCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	r, err := p.Review(a.ctx, c.Items)
+	if err != nil {
+		return err
+	}
+	if len(r.Items) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "Nothing waits for a decision.")
+		return err
+	}
+	if err := a.showReview(r, r.Items); err != nil {
+		return err
+	}
+	args := ""
+	for _, item := range c.Items {
+		args += " " + textcheck.Terminal(item)
+	}
+	fmt.Fprintf(a.stdout, "%s\n\nTo approve all of it: %s approve --review %s%s\n\nreview %s\n",
+		waiting(len(r.Items)), a.program, r.Digest, args, r.Digest)
+	return exit(exitFindings)
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 item waits for a decision."
+	}
+	return fmt.Sprintf("%d items wait for a decision.", n)
+}
+
+// showReview prints items of a review.
+func (a *app) showReview(r *project.Review, items []project.ReviewItem) error {
+	shown := make([]report.ReviewItem, len(items))
+	for i := range items {
+		shown[i] = reviewItem(r, &items[i])
+	}
+	return report.Review(a.stdout, shown, a.textOptions())
+}
+
+// reviewItem puts into words what a person has to know of one item.
+func reviewItem(r *project.Review, it *project.ReviewItem) report.ReviewItem {
+	out := report.ReviewItem{Server: it.Server, Status: string(it.Status), Grade: it.Grade, Change: it.Change}
+	if it.Kind == surface.KindSource {
+		out.Lines = append(out.Lines, "what runs or is contacted: "+project.DescribeSource(it.Source))
+	}
+	out.Lines = append(out.Lines, it.Digest.String())
+	if len(it.Proposers) > 0 {
+		out.Lines = append(out.Lines, "proposed by "+strings.Join(it.Proposers, ", "))
+	}
+	if it.Pending != nil {
+		t := it.Pending.Tally
+		out.Lines = append(out.Lines, fmt.Sprintf("signed by %s; %d more must sign", strings.Join(t.Have, ", "), t.Missing()))
+	}
+	if it.InForce != nil && it.Change.Old == nil && it.Kind != surface.KindSource {
+		out.Alarms = append(out.Alarms, "the text in force ("+it.InForce.Digest.Short()+") is not at hand, so the change cannot be shown")
+	}
+	for _, s := range it.Suspicious {
+		p := s.Problem
+		what := p.Detail
+		if p.CodePoint != 0 {
+			what = fmt.Sprintf("U+%04X %s", p.CodePoint, what)
+		}
+		out.Alarms = append(out.Alarms, fmt.Sprintf("%s: %s, line %d, column %d: %s", p.Rule, s.Where, p.Line, p.Column, what))
+	}
+	for _, id := range it.RejectedBefore {
+		out.Alarms = append(out.Alarms, "this very text was rejected before: decision "+id.String())
+	}
+	if it.Status == trust.Conflict {
+		out.Alarms = append(out.Alarms, it.Why)
+	}
+	return out
+}
+
+type approveCmd struct {
+	signFlags
+
+	Items            []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
+	Hash             string   `placeholder:"DIGEST" help:"Approve one item of just this digest: all of it, or its first 16 digits or more."`
+	Review           string   `placeholder:"DIGEST" help:"Approve all that the review of this digest showed."`
+	AcceptSuspicious bool     `help:"Approve text that the checks warn of; the statement says so."`
+	Reason           string   `placeholder:"TEXT" help:"Why; it stays in the statement."`
+}
+
+func (c *approveCmd) Run(a *app, g *globals) error {
+	if c.Hash != "" && (c.Review != "" || len(c.Items) != 1) {
+		return errors.New("--hash goes with one SERVER/NAME, and not with --review")
+	}
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	r, err := p.Review(a.ctx, c.Items)
+	if err != nil {
+		return err
+	}
+	how := project.Approval{Signing: c.signing(a), Reason: c.Reason, AcceptSuspicious: c.AcceptSuspicious}
+	switch {
+	case c.Review != "":
+		if how.Review, err = canonical.ParseDigest(c.Review); err != nil {
+			return fmt.Errorf("--review: %w", err)
+		}
+	case c.Hash != "":
+		if how.Keys, err = p.MatchHash(r, c.Items[0], c.Hash); err != nil {
+			return err
+		}
+	case a.canAsk():
+		if how.Keys, err = a.askApproval(r); err != nil {
+			return err
+		}
+	default:
+		return &exitError{code: exitBadRun, err: errors.New("without a terminal, what to approve must be named"),
+			hint: fmt.Sprintf("run `%s review`, then approve with --review DIGEST, or SERVER/NAME --hash DIGEST", a.program)}
+	}
+	if how.Keys != nil && len(how.Keys) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "Nothing was approved.")
+		return err
+	}
+	done, err := p.Approve(a.ctx, r, how)
+	if err != nil {
+		return err
+	}
+	return a.decided(done)
+}
+
+// canAsk reports whether questions can be asked.
+func (a *app) canAsk() bool {
+	in, ok := a.stdin.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd()))
+}
+
+// askApproval shows the review and asks one question for each server.
+func (a *app) askApproval(r *project.Review) ([]trust.Key, error) {
+	keys := []trust.Key{}
+	if len(r.Items) == 0 {
+		return keys, nil
+	}
+	in := bufio.NewReader(a.stdin)
+	for rest := r.Items; len(rest) > 0; {
+		server := rest[0].Server
+		n := slices.IndexFunc(rest, func(it project.ReviewItem) bool { return it.Server != server })
+		if n < 0 {
+			n = len(rest)
+		}
+		items := rest[:n]
+		rest = rest[n:]
+		if err := a.showReview(r, items); err != nil {
+			return nil, err
+		}
+		answer, err := a.askServer(in, r, server, items)
+		if err != nil {
+			return nil, err
+		}
+		switch answer {
+		case "approve":
+			for i := range items {
+				keys = append(keys, items[i].Key)
+			}
+		case "quit":
+			return []trust.Key{}, nil
+		}
+	}
+	return keys, nil
+}
+
+// askServer asks until there is an answer.
+func (a *app) askServer(in *bufio.Reader, r *project.Review, server string, items []project.ReviewItem) (string, error) {
+	for {
+		fmt.Fprintf(a.stdout, "%s: [a]pprove, s[h]ow again, [s]kip, [q]uit? ", textcheck.Terminal(server))
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return "", fmt.Errorf("there was no answer: %w", err)
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "a", "approve":
+			return "approve", nil
+		case "s", "skip":
+			return "skip", nil
+		case "q", "quit":
+			return "quit", nil
+		case "h", "show":
+			if err := a.showReview(r, items); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// decided tells what was decided.
+func (a *app) decided(d *project.Decided) error {
+	what := fmt.Sprintf("%d items", len(d.Items))
+	if len(d.Items) == 1 {
+		what = textcheck.Terminal(project.ItemWords(d.Items[0]))
+	}
+	fmt.Fprintf(a.stdout, "%s: %s by %s%s.\n", d.Action, what, textcheck.Terminal(d.By), committed(d.Commit))
+	for _, id := range d.IDs {
+		fmt.Fprintf(a.stdout, "decision %s\n", id)
+	}
+	if len(d.Missing) > 0 {
+		need, could := 0, []string{}
+		for _, t := range d.Missing {
+			need = max(need, t.Missing())
+			for _, person := range t.Could {
+				if !slices.Contains(could, person) {
+					could = append(could, person)
+				}
+			}
+		}
+		fmt.Fprintf(a.stdout, "It counts once %d more of them have signed: %s. They run: %s review, then %[3]s approve --review DIGEST\n", need, words(could), a.program)
+	}
+	return nil
+}
+
+// decideFlags are those of every decision but approve.
+type decideFlags struct {
+	signFlags
+
+	Kind   string `enum:",tool,prompt,resourceTemplate,resource,instructions" default:"" help:"The item's kind, where two kinds bear one name."`
+	Reason string `placeholder:"TEXT" help:"Why; it stays in the statement."`
+}
+
+func (a *app) decide(g *globals, f decideFlags, action trust.Action, item string, to canonical.Digest) error {
+	p, err := a.openTrust(g, f.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	done, err := p.Decide(a.ctx, project.Decision{
+		Signing: f.signing(a), Action: action, Item: item, Kind: surface.Kind(f.Kind), Reason: f.Reason, To: to,
+	})
+	if err != nil {
+		return err
+	}
+	return a.decided(done)
+}
+
+type rejectCmd struct {
+	decideFlags
+
+	Item string `arg:"" help:"SERVER/NAME."`
+}
+
+func (c *rejectCmd) Run(a *app, g *globals) error {
+	return a.decide(g, c.decideFlags, trust.Reject, c.Item, canonical.Digest{})
+}
+
+type disableCmd struct {
+	decideFlags
+
+	Item string `arg:"" help:"SERVER/NAME."`
+}
+
+func (c *disableCmd) Run(a *app, g *globals) error {
+	return a.decide(g, c.decideFlags, trust.Disable, c.Item, canonical.Digest{})
+}
+
+type enableCmd struct {
+	decideFlags
+
+	Item string `arg:"" help:"SERVER/NAME."`
+}
+
+func (c *enableCmd) Run(a *app, g *globals) error {
+	return a.decide(g, c.decideFlags, trust.Enable, c.Item, canonical.Digest{})
+}
+
+type pauseCmd struct {
+	decideFlags
+
+	Server string `arg:"" help:"The server."`
+}
+
+func (c *pauseCmd) Run(a *app, g *globals) error {
+	return a.decide(g, c.decideFlags, trust.Pause, c.Server, canonical.Digest{})
+}
+
+type resumeCmd struct {
+	decideFlags
+
+	Server string `arg:"" help:"The server."`
+}
+
+func (c *resumeCmd) Run(a *app, g *globals) error {
+	return a.decide(g, c.decideFlags, trust.Resume, c.Server, canonical.Digest{})
+}
+
+type rollbackCmd struct {
+	decideFlags
+
+	Item string `arg:"" help:"SERVER/NAME."`
+	To   string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved."`
+}
+
+func (c *rollbackCmd) Run(a *app, g *globals) error {
+	to, err := canonical.ParseDigest(c.To)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	return a.decide(g, c.decideFlags, trust.Rollback, c.Item, to)
+}

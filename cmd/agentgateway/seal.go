@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"agentgateway-lock/pkg/project"
+	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/textcheck"
+)
+
+type sealCmd struct {
+	trustFlags
+
+	Tag     string `placeholder:"NAME" help:"Make a signed tag of this name, such as lock/v1, of HEAD."`
+	Message string `placeholder:"TEXT" help:"The first line of the tag's message."`
+	SSHKey  string `name:"ssh-key" placeholder:"FILE" help:"The key to sign with (default: git's user.signingkey)."`
+}
+
+func (c *sealCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	signing := signFlags{SSHKey: c.SSHKey}.signing(a)
+	if c.Tag == "" {
+		if c.Message != "" {
+			return errors.New("--message goes with --tag")
+		}
+		name, err := p.SealSignature(a.ctx, signing)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "Wrote %s.\n", textcheck.Terminal(name))
+		return err
+	}
+	sealed, err := p.SealTag(a.ctx, c.Tag, c.Message, signing)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "The tag %s seals %s of commit %s, signed by %s.\nPublish it: git push origin %s\n",
+		c.Tag, textcheck.Terminal(sealed.Path), sealed.Commit.Short(), textcheck.Terminal(sealed.Signer), sealed.Ref)
+	return err
+}
+
+type bundleCmd struct {
+	trustFlags
+
+	File string `arg:"" help:"The file to write; - for standard output."`
+}
+
+func (c *bundleCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	data, err := p.Bundle()
+	if err != nil {
+		return err
+	}
+	if c.File == "-" {
+		_, err = a.stdout.Write(data)
+		return err
+	}
+	if err := project.WriteFile(c.File, data); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "Wrote %s, %d bytes.\n", textcheck.Terminal(c.File), len(data))
+	return err
+}
+
+type verifyCmd struct {
+	trustFlags
+
+	Tag       string `xor:"seal" placeholder:"NAME" help:"Verify the tag of this name."`
+	Signature string `xor:"seal" placeholder:"FILE" help:"Verify a detached signature over the lockfile (default: the one beside it)."`
+	Bundle    string `xor:"seal" placeholder:"FILE" help:"Verify a bundle file."`
+	Sigstore  string `xor:"seal" placeholder:"FILE" help:"Verify a Sigstore bundle over the lockfile."`
+
+	CertificateIdentity   string `placeholder:"IDENTITY" help:"With Sigstore: the one identity that may have signed."`
+	CertificateOIDCIssuer string `name:"certificate-oidc-issuer" placeholder:"URL" help:"With Sigstore: the issuer that vouches for it."`
+	TrustedRoot           string `placeholder:"FILE" help:"With Sigstore: the trusted root; nothing is fetched."`
+}
+
+func (c *verifyCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	v := project.VerifySeal{Tag: c.Tag, Signature: c.Signature, Bundle: c.Bundle, Sigstore: c.Sigstore, Verifier: sigstoreVerifier()}
+	if c.Tag == "" && c.Signature == "" && c.Bundle == "" && c.Sigstore == "" {
+		v.Signature = p.SignatureName()
+	}
+	if c.TrustedRoot != "" {
+		root, err := os.ReadFile(c.TrustedRoot)
+		if err != nil {
+			return fmt.Errorf("--trusted-root: %w", err)
+		}
+		v.Policy.TrustedRoot = root
+	}
+	v.Policy.Identity, v.Policy.Issuer, v.Policy.Now = c.CertificateIdentity, c.CertificateOIDCIssuer, a.now()
+	sealed, err := p.Verify(a.ctx, v)
+	if err != nil {
+		var broken *seal.Error
+		if errors.As(err, &broken) {
+			return &exitError{code: exitFindings, err: err, hint: broken.Hint}
+		}
+		return err
+	}
+	if sealed.Require == seal.RequireNone {
+		_, err = fmt.Fprintf(a.stdout, "%s bears no seal; its trust chain verifies.\n", textcheck.Terminal(sealed.Path))
+		return err
+	}
+	where := ""
+	if sealed.Ref != "" {
+		where = " at " + sealed.Ref + ", commit " + sealed.Commit.Short()
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s%s is sealed (%s) by %s.\n", textcheck.Terminal(sealed.Path), where, sealed.Require, textcheck.Terminal(sealed.Signer))
+	return err
+}

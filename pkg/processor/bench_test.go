@@ -1,0 +1,173 @@
+package processor_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agentgateway-lock/pkg/extmcp"
+	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/surface"
+)
+
+// noop is a processor that answers pass without looking.
+type noop struct {
+	extmcp.UnimplementedExtMcpServer
+}
+
+func (noop) CheckRequest(context.Context, *extmcp.McpRequest) (*extmcp.McpRequestResult, error) {
+	return &extmcp.McpRequestResult{Result: &extmcp.McpRequestResult_Pass{Pass: &extmcp.Pass{}}}, nil
+}
+
+func (noop) CheckResponse(context.Context, *extmcp.McpResponse) (*extmcp.McpResponseResult, error) {
+	return &extmcp.McpResponseResult{Result: &extmcp.McpResponseResult_Pass{Pass: &extmcp.Pass{}}}, nil
+}
+
+// manyTools returns n definitions of the size that real tools have.
+func manyTools(n int) []string {
+	definitions := make([]string, n)
+	for i := range definitions {
+		definitions[i] = fmt.Sprintf(`{"description":"Reads record %d of a table and returns it. %s","inputSchema":{"properties":{`+
+			`"filter":{"description":"An expression that the rows must match.","type":"string"},`+
+			`"limit":{"description":"How many rows to return at most.","maximum":1000,"type":"integer"},`+
+			`"table":{"description":"The name of the table.","type":"string"}},"required":["table"],"type":"object"},"name":"read_record_%04d"}`,
+			i, strings.Repeat("It does not change anything. ", 4), i)
+	}
+	return definitions
+}
+
+// busy returns a processor in whose policy the definitions are approved, and that
+// has seen them listed.
+func busy(tb testing.TB, definitions []string) (*processor.Processor, *extmcp.McpResponse) {
+	tb.Helper()
+	items := make([]processor.Item, 0, len(definitions))
+	for _, d := range definitions {
+		items = append(items, approved(surface.KindTool, d))
+	}
+	policy, err := processor.NewPolicy(processor.Input{ID: "1", Servers: []processor.Server{server("files", items...)}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := processor.New(processor.Config{})
+	p.SetPolicy(policy)
+	page := &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(definitions...))}
+	mustPass(tb, p, page)
+	return p, page
+}
+
+func mustPass(tb testing.TB, p extmcp.ExtMcpServer, page *extmcp.McpResponse) {
+	tb.Helper()
+	out, err := p.CheckResponse(context.Background(), page)
+	if err != nil || out.GetPass() == nil {
+		tb.Fatalf("the page does not pass: %v %v", out, err)
+	}
+}
+
+// callOf is a tools/call with 200 bytes of arguments.
+func callOf(name string) *extmcp.McpRequest {
+	arguments := `{"table":"customers","limit":25,"filter":"` + strings.Repeat("x", 200-len(`{"table":"customers","limit":25,"filter":""}`)) + `"}`
+	return &extmcp.McpRequest{
+		ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(`{"name":"` + name + `","arguments":` + arguments + `}`),
+	}
+}
+
+func BenchmarkCallDecision(b *testing.B) {
+	p, _ := busy(b, manyTools(100))
+	in := callOf("read_record_0042")
+	b.ReportAllocs()
+	for b.Loop() {
+		if out, _ := p.CheckRequest(context.Background(), in); out.GetPass() == nil {
+			b.Fatal(out)
+		}
+	}
+}
+
+func BenchmarkListUnchanged(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p, page := busy(b, manyTools(n))
+			b.SetBytes(int64(len(page.GetMcpResponse())))
+			b.ReportAllocs()
+			for b.Loop() {
+				mustPass(b, p, page)
+			}
+		})
+	}
+}
+
+// BenchmarkListFirst is the speed of a page that was never seen before.
+func BenchmarkListFirst(b *testing.B) {
+	p, page := busy(b, manyTools(100))
+	b.SetBytes(int64(len(page.GetMcpResponse())))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		mustPass(b, p, &extmcp.McpResponse{
+			ServiceNames: page.GetServiceNames(), Method: page.GetMethod(),
+			McpResponse: fmt.Appendf(nil, "%s%*s", page.GetMcpResponse(), i%100_000+1, ""),
+		})
+	}
+}
+
+// ratio reports the median time of ours over that of theirs. The two alternate, so
+// that whatever else the machine does meets both.
+func ratio(b *testing.B, rounds, each int, ours, theirs func()) {
+	b.Helper()
+	times := [2][]time.Duration{}
+	for round := range rounds {
+		for i := range 2 {
+			which := (i + round) % 2
+			f := []func(){ours, theirs}[which]
+			begin := time.Now()
+			for range each {
+				f()
+			}
+			times[which] = append(times[which], time.Since(begin))
+		}
+	}
+	for i := range times {
+		slices.Sort(times[i])
+	}
+	b.ReportMetric(float64(times[0][rounds/2])/float64(times[1][rounds/2]), "ratio")
+}
+
+func BenchmarkRatio(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		definitions := manyTools(n)
+		p, page := busy(b, definitions)
+		b.Run(fmt.Sprintf("list-unchanged-vs-sha256-%d", n), func(b *testing.B) {
+			ratio(b, 301, 20, func() { mustPass(b, p, page) }, func() { sha256.Sum256(page.GetMcpResponse()) })
+		})
+		for _, network := range []string{"unix", "tcp"} {
+			mine, empty := serve(b, network, p), serve(b, network, noop{})
+			b.Run(fmt.Sprintf("list-vs-noop-%s-%d", network, n), func(b *testing.B) {
+				ask := func(c extmcp.ExtMcpClient) func() {
+					return func() {
+						if out, err := c.CheckResponse(context.Background(), page); err != nil || out.GetPass() == nil {
+							b.Fatal(out, err)
+						}
+					}
+				}
+				ratio(b, 601, 1, ask(mine), ask(empty))
+			})
+		}
+	}
+	p, _ := busy(b, manyTools(100))
+	in := callOf("read_record_0042")
+	for _, network := range []string{"unix", "tcp"} {
+		mine, empty := serve(b, network, p), serve(b, network, noop{})
+		b.Run("call-vs-noop-"+network, func(b *testing.B) {
+			ask := func(c extmcp.ExtMcpClient) func() {
+				return func() {
+					if out, err := c.CheckRequest(context.Background(), in); err != nil || out.GetPass() == nil {
+						b.Fatal(out, err)
+					}
+				}
+			}
+			ratio(b, 4001, 1, ask(mine), ask(empty))
+		})
+	}
+}

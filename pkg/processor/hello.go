@@ -1,0 +1,277 @@
+package processor
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/surface"
+)
+
+// preamble is the text that the gateway's own instructions begin with when it
+// speaks for several targets.
+const preamble = "This server is a gateway to a set of mcp servers. It is responsible for routing requests to the correct server and aggregating the results."
+
+// MergedInstructions returns the text that the gateway gives for the instructions
+// of several targets, in the order of the services: its own words, and a section
+// for each target that has any.
+func MergedInstructions(targets, texts []string) string {
+	var out strings.Builder
+	out.WriteString(preamble)
+	for i, text := range texts {
+		if text != "" {
+			out.WriteString("\n\n[" + targets[i] + "]\n" + text)
+		}
+	}
+	return out.String()
+}
+
+// shape says what of a value is passed on: nothing but what it names.
+type shape struct {
+	kind    canonical.Kind
+	text    *regexp.Regexp    // what a string must match
+	members map[string]*shape // of an object
+	each    *shape            // of the elements of an array
+}
+
+var (
+	flag     = &shape{kind: canonical.KindBool}
+	nothing  = &shape{kind: canonical.KindObject}
+	anyText  = &shape{kind: canonical.KindString, text: regexp.MustCompile(``)}
+	version  = &shape{kind: canonical.KindString, text: regexp.MustCompile(`^[0-9A-Za-z.-]{1,32}$`)}
+	changes  = object(map[string]*shape{"listChanged": flag})
+	identity = object(map[string]*shape{"name": anyText, "version": anyText})
+
+	capabilities = object(map[string]*shape{
+		"tools": changes, "prompts": changes, "logging": nothing, "completions": nothing,
+		"resources": object(map[string]*shape{"subscribe": flag, "listChanged": flag}),
+		"tasks": object(map[string]*shape{
+			"list": nothing, "cancel": nothing,
+			"requests": object(map[string]*shape{"tools": object(map[string]*shape{"call": nothing})}),
+		}),
+	})
+
+	// hello is the result of initialize and of server/discover; instructions and
+	// ttlMs are judged apart.
+	hello = map[string]*shape{
+		"protocolVersion": version, "supportedVersions": {kind: canonical.KindArray, each: version},
+		"capabilities": capabilities, "serverInfo": identity,
+		"resultType": word(`complete`), "cacheScope": word(`private|public`),
+		"_meta": object(map[string]*shape{"io.modelcontextprotocol/serverInfo": identity}),
+	}
+)
+
+func object(members map[string]*shape) *shape {
+	return &shape{kind: canonical.KindObject, members: members}
+}
+
+func word(words string) *shape {
+	return &shape{kind: canonical.KindString, text: regexp.MustCompile(`^(?:` + words + `)$`)}
+}
+
+// greeter judges one result of initialize or server/discover.
+type greeter struct {
+	policy  *Policy
+	route   *route
+	reader  canonical.Reader
+	out     []byte
+	changed bool
+	removed []Removal
+}
+
+// judgeHello reads the result of initialize or server/discover. The result has
+// the members that may pass; changed says whether that is less than there was.
+func judgeHello(p *Policy, r *route, method string, body []byte) (g *greeter, code Code) {
+	g = &greeter{policy: p, route: r}
+	if len(body) > maxBody {
+		return g, DeniedTooLarge
+	}
+	needed := "protocolVersion"
+	if method == "server/discover" {
+		needed = "supportedVersions"
+	}
+	found := false
+	g.reader.Reset(body)
+	g.out = append(make([]byte, 0, len(body)), '{')
+	err := g.reader.Object(func(name []byte) error {
+		before := len(g.out)
+		kept, err := g.member(string(name))
+		found = found || err == nil && kept && string(name) == needed
+		if !kept {
+			g.out = g.out[:before]
+		}
+		return err
+	})
+	if err == nil {
+		err = g.reader.End()
+	}
+	if err != nil || !found {
+		return g, DeniedUnreadable
+	}
+	g.out = append(g.out, '}')
+	return g, ""
+}
+
+// member reads a member of the result and appends what of it may pass.
+func (g *greeter) member(name string) (kept bool, err error) {
+	g.name(name)
+	switch {
+	case name == "instructions" && g.reader.Peek() == canonical.KindString:
+		return g.instructions()
+	case name == "ttlMs" && g.reader.Peek() == canonical.KindNumber:
+		value, err := g.reader.Raw()
+		limit := int64(g.policy.options.MaxListTTL / time.Millisecond)
+		if ms, bad := strconv.ParseInt(string(value), 10, 64); bad == nil && 0 <= ms && ms <= limit {
+			g.out = append(g.out, value...)
+			return true, err
+		}
+		g.changed = true
+		g.out = strconv.AppendInt(g.out, limit, 10)
+		return true, err
+	}
+	return g.value(name, hello[name])
+}
+
+// name appends the name of a member, after a comma where one is due.
+func (g *greeter) name(name string) {
+	if last := g.out[len(g.out)-1]; last != '{' && last != '[' {
+		g.out = append(g.out, ',')
+	}
+	g.out = append(canonical.AppendString(g.out, name), ':')
+}
+
+// value reads a value and appends what its shape lets pass; it reports false where
+// that is nothing. path is for reports.
+func (g *greeter) value(path string, s *shape) (kept bool, err error) {
+	if s == nil || g.reader.Peek() != s.kind {
+		return g.remove(path)
+	}
+	switch s.kind {
+	case canonical.KindObject:
+		g.out = append(g.out, '{')
+		err := g.reader.Object(func(name []byte) error {
+			before, member := len(g.out), string(name)
+			g.name(member)
+			kept, err := g.value(path+"."+member, s.members[member])
+			if !kept {
+				g.out = g.out[:before]
+			}
+			return err
+		})
+		g.out = append(g.out, '}')
+		return true, err
+	case canonical.KindArray:
+		g.out = append(g.out, '[')
+		err := g.reader.Array(func() error {
+			before := len(g.out)
+			if g.out[before-1] != '[' {
+				g.out = append(g.out, ',')
+			}
+			kept, err := g.value(path+"[]", s.each)
+			if !kept {
+				g.out = g.out[:before]
+			}
+			return err
+		})
+		g.out = append(g.out, ']')
+		return true, err
+	case canonical.KindString:
+		raw := g.reader
+		text, err := g.reader.Bytes()
+		if err == nil && !s.text.Match(text) {
+			g.reader = raw
+			return g.remove(path)
+		}
+		g.out = canonical.AppendString(g.out, text)
+		return true, err
+	default:
+		raw, err := g.reader.Raw()
+		g.out = append(g.out, raw...)
+		return true, err
+	}
+}
+
+// remove reads a value that does not pass.
+func (g *greeter) remove(path string) (bool, error) {
+	_, err := g.reader.Raw()
+	g.changed = true
+	g.removed = append(g.removed, Removal{Server: g.server(), Name: path, Code: DeniedMember})
+	return false, err
+}
+
+// server names the one server of the route, where it is one.
+func (g *greeter) server() string {
+	if len(g.route.services) != 1 {
+		return ""
+	}
+	return g.policy.services[g.route.services[0]].name
+}
+
+// instructions reads the instructions and passes them where they are approved.
+func (g *greeter) instructions() (kept bool, err error) {
+	text, err := g.reader.String()
+	if err != nil {
+		return false, err
+	}
+	out := Removal{Server: g.server(), Kind: surface.KindInstructions, Seen: canonical.SumString(text)}
+	if len(g.route.services) == 1 {
+		i := &g.policy.services[g.route.services[0]].instructions
+		out.Approved = i.hash
+		out.Code = i.judge(out.Seen, g.policy.options.Uncovered)
+	} else if want, ok := g.expected(); ok {
+		if out.Approved = canonical.SumString(want); text != want {
+			out.Code = DeniedChanged
+		}
+	} else {
+		out.Code = DeniedNotApproved
+	}
+	if out.Code != "" {
+		g.changed = true
+		g.removed = append(g.removed, out)
+		return false, nil
+	}
+	g.out = canonical.AppendString(g.out, text)
+	return true, nil
+}
+
+func (i *instructions) judge(seen canonical.Digest, uncovered Uncovered) Code {
+	switch {
+	case i.denied == DeniedByFile:
+		return DeniedByFile
+	case !i.covered && uncovered == UncoveredPass:
+		return ""
+	case !i.covered:
+		return DeniedNotCovered
+	case i.denied != "":
+		return i.denied
+	case i.hash != seen:
+		return DeniedChanged
+	}
+	return ""
+}
+
+// expected is the text that the gateway makes of the approved instructions of
+// several services. It reports false where one of those is not at hand, or may be
+// anything.
+func (g *greeter) expected() (string, bool) {
+	texts := make([]string, 0, len(g.route.services))
+	for _, service := range g.route.services {
+		i := &g.policy.services[service].instructions
+		switch {
+		case i.denied == DeniedByFile:
+			texts = append(texts, "")
+		case !i.covered && g.policy.options.Uncovered == UncoveredPass:
+			return "", false
+		case !i.covered || i.denied != "":
+			texts = append(texts, "")
+		case canonical.SumString(i.text) != i.hash:
+			return "", false
+		default:
+			texts = append(texts, i.text)
+		}
+	}
+	return MergedInstructions(slices.Clone(g.route.services), texts), true
+}

@@ -1,0 +1,349 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+)
+
+// A Source says where a policy comes from and what must verify before it is
+// used. It names either a repository or a bundle.
+type Source struct {
+	Repo      string // the folder of a repository, or the URL of a remote one
+	Ref       string // a tag, a branch, or a pattern of tags such as lock/v*, whose newest counts
+	TokenFile string // holds a token for a repository reached by https
+	SSHKey    string // a private key file for a repository reached by ssh
+	// Cache is the folder that a remote repository is fetched into.
+	Cache string
+
+	Bundle string // a bundle file
+
+	// Path is the lockfile's within the repository, with slashes; agentgateway.lock
+	// where empty. A bundle names its own.
+	Path string
+
+	// TrustRoot is the digest of the trust version that the chain is verified
+	// from; nil only together with Unsigned.
+	TrustRoot *canonical.Digest
+	// Unsigned accepts a repository without a trust list, where what is locked
+	// counts as approved.
+	Unsigned bool
+	Require  seal.Require // the seal to ask for; empty for the strictest that the source can bear
+
+	// Signature is a file that holds a detached seal of the bundle's lockfile;
+	// empty for the one inside the bundle.
+	Signature string
+	Sigstore  *SigstoreSource // for seal.RequireSigstore
+}
+
+// A SigstoreSource says which Sigstore bundle seals the lockfile.
+type SigstoreSource struct {
+	File        string // the Sigstore bundle; empty for the one beside the lockfile
+	Identity    string // the one subject that may have signed
+	Issuer      string // who vouched for it
+	TrustedRoot string // a file that holds the trusted root as JSON
+	Verifier    seal.SigstoreVerifier
+}
+
+// A Loaded is a verified lockfile with everything that was decided about it. It
+// is immutable.
+type Loaded struct {
+	Origin   string           // the tag, branch or bundle, as people name it
+	Tag      string           // after refs/tags/; empty for a branch or a bundle
+	Commit   string           // empty for a bundle
+	Digest   canonical.Digest // SHA-256 of the lockfile's bytes
+	Path     string           // the lockfile's
+	Lockfile *lockfile.File
+	Chain    *trust.Chain // nil where the repository is unsigned
+	Ledger   *trust.Ledger
+	State    *trust.State
+	Sealed   string // who sealed it and how, for people; empty where nothing was asked for
+	// Instructions are the texts of the instructions in force, by server.
+	Instructions map[string]string
+	Loaded       time.Time
+
+	id       string // of what was read, to find that nothing changed
+	descends func(ctx context.Context, id string) (bool, error)
+}
+
+// Unsigned reports whether there is no trust list, so that what is locked counts
+// as approved.
+func (l *Loaded) Unsigned() bool { return l.Chain == nil }
+
+// A LoadError says why a source gives no policy. Its rule is a stable name.
+type LoadError struct {
+	Rule   string
+	Detail string // one sentence; input in it is quoted
+	Advice string
+	Err    error // the cause, where there is one
+}
+
+// The rules of loading; those of pkg/trust and pkg/seal come beside them.
+const (
+	RuleSource       = "source"        // the source cannot be read
+	RuleLockfile     = "lockfile"      // there is no lockfile, or one that cannot be enforced
+	RuleTrustMissing = "trust-missing" // there is no trust list
+	RuleTrust        = "trust"         // the trust chain does not verify
+	RuleDecision     = "decision"      // a decision does not verify
+	RuleSeal         = "seal"          // the seal does not verify
+	RuleOlder        = "older"         // it lacks what was in force before
+	RulePolicy       = "policy"        // the lockfile cannot be made a policy
+)
+
+// Error implements error.
+func (e *LoadError) Error() string { return e.Detail }
+
+// Unwrap returns the cause.
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// Hint says what to do next.
+func (e *LoadError) Hint() string { return e.Advice }
+
+// ruleOf is the rule of an error of loading, for metrics.
+func ruleOf(err error) string {
+	if le, ok := errors.AsType[*LoadError](err); ok {
+		return le.Rule
+	}
+	return RuleSource
+}
+
+// material is what a source holds: a lockfile whose seal and trust chain are
+// verified, and decisions that are not.
+type material struct {
+	id        string
+	origin    string
+	tag       string
+	sealed    *seal.Sealed
+	decisions []trust.DecisionFile
+	// instruction returns the text of instructions by what is known of them.
+	instruction func(c *lockfile.Copy, digest canonical.Digest) (string, bool)
+	// descends reports whether the commit of that id is an ancestor; nil where
+	// there are no commits.
+	descends func(ctx context.Context, id string) (bool, error)
+}
+
+// A Loader loads the policies of one source, again and again. It is not safe for
+// concurrent use.
+type Loader struct {
+	src    Source
+	now    func() time.Time
+	reader sourceReader
+	last   *Loaded
+}
+
+// A sourceReader reads the material of one kind of source. unchanged is the id of what
+// was read last; where the source is still the same it returns nil.
+type sourceReader interface {
+	read(ctx context.Context, unchanged string) (*material, error)
+	close()
+}
+
+// NewLoader returns a loader of a source. now tells the time; nil means the
+// system's clock. The error says what is wrong with the source as it is
+// configured; nothing is read yet.
+func NewLoader(src Source, now func() time.Time) (*Loader, error) {
+	if now == nil {
+		now = time.Now
+	}
+	if src.Path == "" {
+		src.Path = lockfile.DefaultName
+	}
+	if src.Path != path.Clean(src.Path) || path.IsAbs(src.Path) || strings.HasPrefix(src.Path, "../") {
+		return nil, fmt.Errorf("the lockfile %q is not a path within the repository", src.Path)
+	}
+	if src.Sigstore == nil && src.Require == seal.RequireSigstore {
+		return nil, errors.New("a Sigstore seal needs --certificate-identity, --certificate-oidc-issuer and --trusted-root")
+	}
+	if src.TrustRoot == nil && !src.Unsigned {
+		return nil, errors.New("without a trust root anyone who can write to the source decides; give it with --trust-root, or serve a repository without a trust list with --unsigned")
+	}
+	if src.TrustRoot != nil && src.Unsigned {
+		return nil, errors.New("a trust root and --unsigned contradict each other")
+	}
+	l := &Loader{src: src, now: now}
+	var err error
+	switch {
+	case (src.Repo == "") == (src.Bundle == ""):
+		return nil, errors.New("name either a repository or a bundle")
+	case src.Bundle != "":
+		l.reader, err = newBundleReader(&l.src, now)
+	default:
+		l.reader, err = newGitReader(&l.src, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Close frees what the loader holds.
+func (l *Loader) Close() { l.reader.close() }
+
+// Load reads the source and verifies what it holds. Where nothing has changed
+// since the last time, it returns what it returned then. The error is a
+// *LoadError.
+func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
+	unchanged := ""
+	if l.last != nil {
+		unchanged = l.last.id
+	}
+	m, err := l.reader.read(ctx, unchanged)
+	if err != nil {
+		if le, ok := errors.AsType[*LoadError](err); ok {
+			return nil, le
+		}
+		return nil, &LoadError{RuleSource, "the source cannot be read: " + err.Error(), "look at the reason; the old policy stays in force", err}
+	}
+	if m == nil {
+		return l.last, nil
+	}
+	loaded, err := l.verify(m)
+	if err != nil {
+		return nil, err
+	}
+	l.last = loaded
+	return loaded, nil
+}
+
+// verify holds material to everything else that the source asks for.
+func (l *Loader) verify(m *material) (*Loaded, error) {
+	file, chain := m.sealed.File, m.sealed.Chain
+	if err := l.checkTrust(m); err != nil {
+		return nil, err
+	}
+	if err := checkEnforceable(file, m.origin); err != nil {
+		return nil, err
+	}
+	ledger, err := l.ledger(m, chain)
+	if err != nil {
+		return nil, err
+	}
+	now := l.now()
+	at := m.sealed.Path
+	state := trust.Evaluate(trust.Input{
+		Chain: chain, Ledger: ledger, Lockfile: file, Path: path.Base(at), Folder: folderOf(at), Now: now,
+	})
+	return &Loaded{
+		Origin: m.origin, Tag: m.tag, Commit: m.sealed.Commit.String(), Digest: canonical.Sum(m.sealed.Lockfile), Path: at,
+		Lockfile: file, Chain: chain, Ledger: ledger, State: state, Sealed: sealedBy(m.sealed),
+		Instructions: instructionTexts(file, state, m.instruction), Loaded: now, id: m.id, descends: m.descends,
+	}, nil
+}
+
+// checkTrust holds whether there is a trust list to what the source says.
+func (l *Loader) checkTrust(m *material) error {
+	switch chain := m.sealed.Chain; {
+	case chain != nil && l.src.Unsigned:
+		return &LoadError{RuleTrust, m.origin + " has a trust list, and no trust root was given", "give the root with --trust-root in place of --unsigned", nil}
+	case chain == nil && len(m.decisions) > 0:
+		return &LoadError{RuleTrustMissing, m.origin + " holds decisions and no trust list", "restore .agentgateway/trust; a repository with decisions is never unsigned", nil}
+	}
+	return nil
+}
+
+// sealedBy tells people what seal was verified.
+func sealedBy(s *seal.Sealed) string {
+	if s.Require == seal.RequireNone {
+		return ""
+	}
+	return string(s.Require) + " by " + s.Signer
+}
+
+// ledger verifies all decisions. One that does not verify is never passed over:
+// whoever broke it may have wanted to hide it.
+func (l *Loader) ledger(m *material, chain *trust.Chain) (*trust.Ledger, error) {
+	if chain == nil {
+		return nil, nil
+	}
+	var known *trust.Ledger
+	if l.last != nil {
+		known = l.last.Ledger
+	}
+	ledger, err := trust.NewLedger(m.decisions, known, nil)
+	if err != nil {
+		return nil, &LoadError{RuleDecision, m.origin + ": " + err.Error(), "", err}
+	}
+	if bad := ledger.Invalid(); len(bad) > 0 {
+		return nil, &LoadError{RuleDecision, fmt.Sprintf("%s: %d of its decisions do not verify, first %s: %v", m.origin, len(bad), bad[0].Path, bad[0].Err), "restore the file with git", bad[0].Err}
+	}
+	return ledger, nil
+}
+
+// sealError names what a seal, or the trust list it was judged by, breaks.
+func sealError(err error) error {
+	e, ok := errors.AsType[*seal.Error](err)
+	if !ok {
+		return err
+	}
+	out := &LoadError{RuleSeal, err.Error(), e.Hint, err}
+	switch e.Rule {
+	case seal.RuleLockfile:
+		out.Rule = RuleLockfile
+	case seal.RuleTrust, seal.RuleStale:
+		out.Rule = RuleTrust
+		if ce, ok := errors.AsType[*trust.ChainError](err); ok && ce.Rule == trust.RuleNoList {
+			out.Rule = RuleTrustMissing
+		}
+	}
+	return out
+}
+
+// checkEnforceable holds what a lockfile says of itself. Its items need digests,
+// which the original format does not have.
+func checkEnforceable(file *lockfile.File, origin string) error {
+	for _, f := range lockfile.Check(file) {
+		if f.Grade == finding.Critical || f.Undecided {
+			return &LoadError{RuleLockfile, origin + ": " + f.Summary, f.Hint, nil}
+		}
+	}
+	for _, s := range file.Servers {
+		for kind, items := range s.Lists {
+			for i := range items {
+				if it := &items[i]; it.GatewayDigest.IsZero() {
+					return &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %s of the server %s has no digest, as in the original format, and cannot be enforced", origin, kind, shown(it.Name), shown(s.Name)),
+						"run agentgateway lock and commit what it writes", nil}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// instructionTexts finds the texts of the instructions in force, by their digests.
+func instructionTexts(file *lockfile.File, state *trust.State, find func(*lockfile.Copy, canonical.Digest) (string, bool)) map[string]string {
+	texts := map[string]string{}
+	layout := lockfile.NewLayout(file)
+	for i := range layout.Copies {
+		c := &layout.Copies[i]
+		if c.Kind != surface.KindInstructions {
+			continue
+		}
+		it := state.Item(trust.Key{Server: c.Server, Kind: c.Kind})
+		if it == nil || it.InForce == nil {
+			continue
+		}
+		if text, ok := find(c, it.InForce.Digest); ok {
+			texts[c.Server] = text
+		}
+	}
+	return texts
+}
+
+// folderOf is the folder that holds the lockfile, and .agentgateway beside it;
+// empty for the root.
+func folderOf(lockfilePath string) string {
+	if dir := path.Dir(lockfilePath); dir != "." {
+		return dir
+	}
+	return ""
+}

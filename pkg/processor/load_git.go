@@ -1,0 +1,282 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/trust"
+)
+
+const (
+	tagsPrefix  = "refs/tags/"
+	headsPrefix = "refs/heads/"
+)
+
+// gitReader reads policies from commits of a repository: never from a work tree.
+type gitReader struct {
+	src    *Source
+	now    func() time.Time
+	remote bool
+	dir    string // the repository, or what a remote one is fetched into
+	repo   *gitrepo.Repo
+}
+
+func newGitReader(src *Source, now func() time.Time) (sourceReader, error) {
+	g := &gitReader{src: src, now: now, dir: src.Repo}
+	if src.Ref == "" {
+		return nil, errors.New("name what to serve with --ref: a tag such as lock/v1, a pattern of tags such as 'lock/v*', or a branch")
+	}
+	if info, err := os.Stat(src.Repo); err == nil && info.IsDir() {
+		return g, nil
+	}
+	if !strings.Contains(src.Repo, ":") {
+		return nil, fmt.Errorf("the repository %q is no folder, and no URL", src.Repo)
+	}
+	if src.Cache == "" {
+		return nil, errors.New("a remote repository needs a folder to be fetched into: give one with --state-dir")
+	}
+	g.remote, g.dir = true, filepath.Join(src.Cache, "git-"+canonical.SumString(src.Repo).Short())
+	return g, nil
+}
+
+func (g *gitReader) close() {
+	if g.repo != nil {
+		_ = g.repo.Close()
+		g.repo = nil
+	}
+}
+
+// read implements sourceReader. A repository is opened anew each time, so that
+// packs which came since are seen.
+func (g *gitReader) read(ctx context.Context, unchanged string) (*material, error) {
+	if g.remote {
+		err := gitrepo.Fetch(ctx, g.src.Repo, g.refspecs(), gitrepo.FetchOptions{Dir: g.dir, TokenFile: g.src.TokenFile, SSHKey: g.src.SSHKey})
+		if err != nil {
+			return nil, err
+		}
+	}
+	g.close()
+	repo, err := gitrepo.Open(ctx, g.dir, gitrepo.Options{})
+	if err != nil {
+		return nil, err
+	}
+	g.repo = repo
+	at, err := g.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at.id() == unchanged {
+		return nil, nil
+	}
+	return g.material(ctx, at)
+}
+
+// refspecs names what is fetched of a remote repository. A wildcard after a short
+// name makes that it may be missing: it can be a tag's or a branch's.
+func (g *gitReader) refspecs() []string {
+	ref := g.src.Ref
+	spec := func(name string) string { return "+" + name + ":" + name }
+	switch {
+	case isPattern(ref):
+		name := strings.TrimPrefix(ref, tagsPrefix)
+		return []string{spec(tagsPrefix + name[:strings.IndexAny(name, patternCharacters)] + "*")}
+	case strings.HasPrefix(ref, "refs/"):
+		return []string{spec(ref)}
+	case g.src.Require != seal.RequireNone:
+		return []string{spec(tagsPrefix + ref)}
+	}
+	return []string{spec(tagsPrefix + ref + "*"), spec(headsPrefix + ref + "*")}
+}
+
+// patternCharacters are those that no git reference holds.
+const patternCharacters = `*?[\`
+
+func isPattern(ref string) bool { return strings.ContainsAny(ref, patternCharacters) }
+
+// A position is what a reference leads to.
+type position struct {
+	ref    string       // the full name; empty for a commit that was named by its id
+	object gitrepo.Hash // the tag object, or the commit
+	commit gitrepo.Hash
+}
+
+func (p position) id() string { return p.ref + " " + p.object.String() + " " + p.commit.String() }
+
+func (p position) tag() string {
+	if name, ok := strings.CutPrefix(p.ref, tagsPrefix); ok {
+		return name
+	}
+	return ""
+}
+
+// resolve finds what the configured reference leads to now. A tag goes before a
+// branch of its name: the stricter seal is asked for.
+func (g *gitReader) resolve(ctx context.Context) (position, error) {
+	ref := g.src.Ref
+	if isPattern(ref) {
+		tags, err := g.repo.Tags(ctx, strings.TrimPrefix(ref, tagsPrefix))
+		if err != nil {
+			return position{}, fmt.Errorf("listing the tags %s: %w", ref, err)
+		}
+		if len(tags) == 0 {
+			return position{}, &LoadError{RuleSource, fmt.Sprintf("no tag matches %q", ref), "seal the lockfile with a tag of such a name, or name another", nil}
+		}
+		return g.at(ctx, tags[0].Name)
+	}
+	names := []string{ref}
+	if !strings.HasPrefix(ref, "refs/") {
+		names = []string{tagsPrefix + ref, headsPrefix + ref}
+	}
+	for _, name := range names {
+		at, err := g.at(ctx, name)
+		if !errors.Is(err, gitrepo.ErrNotFound) {
+			return at, err
+		}
+	}
+	if id, err := gitrepo.ParseHash(ref); err == nil {
+		return position{"", id, id}, nil
+	}
+	return position{}, &LoadError{RuleSource, fmt.Sprintf("there is no tag and no branch %q", ref), "look for it with git tag and git branch", nil}
+}
+
+func (g *gitReader) at(ctx context.Context, name string) (position, error) {
+	ref, err := g.repo.Reference(ctx, name)
+	if err != nil {
+		return position{}, err
+	}
+	commit, err := g.repo.Resolve(ctx, name)
+	if err != nil {
+		return position{}, err
+	}
+	return position{name, ref.ID, commit}, nil
+}
+
+// material proves the seal of what a reference leads to, and reads what belongs to
+// the lockfile.
+func (g *gitReader) material(ctx context.Context, at position) (*material, error) {
+	origin, name := seal.OriginBranch, "the branch "+strings.TrimPrefix(at.ref, headsPrefix)
+	if at.tag() != "" {
+		origin, name = seal.OriginTag, "the tag "+at.tag()
+	} else if at.ref == "" {
+		name = "the commit " + at.commit.Short()
+	}
+	sealed, err := g.seal(ctx, at, origin)
+	if err != nil {
+		return nil, sealError(err)
+	}
+	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed}
+	folder := folderOf(g.src.Path)
+	if err := g.decisions(ctx, m, at.commit, folder); err != nil {
+		return nil, err
+	}
+	m.instruction = func(c *lockfile.Copy, digest canonical.Digest) (string, bool) {
+		for _, p := range []string{c.Path, c.Approved} {
+			data, _, err := g.repo.File(ctx, at.commit, path.Join(folder, p), lockfile.MaxCopySize)
+			if err != nil {
+				continue // without its text, instructions in force are not recognised
+			}
+			if text, err := lockfile.ParseInstructions(data); err == nil && canonical.SumString(text) == digest {
+				return text, true
+			}
+		}
+		return "", false
+	}
+	m.descends = func(ctx context.Context, id string) (bool, error) {
+		floor, err := g.repo.Resolve(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		return g.repo.IsAncestor(ctx, floor, at.commit)
+	}
+	return m, nil
+}
+
+// seal proves the seal that the source asks for.
+func (g *gitReader) seal(ctx context.Context, at position, origin seal.Origin) (*seal.Sealed, error) {
+	require, err := g.src.Require.For(origin)
+	if err != nil {
+		return nil, err
+	}
+	if require == seal.RequireTag {
+		sealed, err := seal.VerifyTag(ctx, g.repo, at.ref, g.src.Path, g.src.TrustRoot)
+		if err == nil && (sealed.Commit != at.commit || sealed.Tag != at.object) {
+			err = fmt.Errorf("%s was moved while it was read", at.ref)
+		}
+		return sealed, err
+	}
+	options := seal.VerifyOptions{Require: require, Root: g.src.TrustRoot}
+	if require != seal.RequireSigstore {
+		return seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, options)
+	}
+	if err := g.src.Sigstore.fill(&options, g.now()); err != nil {
+		return nil, err
+	}
+	if g.src.Sigstore.File == "" {
+		return seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, options)
+	}
+	bundle, err := readBounded(g.src.Sigstore.File, seal.MaxSigstoreSize)
+	if err != nil {
+		return nil, fmt.Errorf("reading the Sigstore bundle: %w", err)
+	}
+	sealed, err := seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, seal.VerifyOptions{Require: seal.RequireNone, Root: options.Root})
+	if err != nil {
+		return nil, err
+	}
+	sealed.Require, sealed.Signer = require, options.Policy.Identity
+	return sealed, options.Sigstore.Verify(sealed.Lockfile, bundle, options.Policy)
+}
+
+// entries lists a folder that need not be there.
+func (g *gitReader) entries(ctx context.Context, commit gitrepo.Hash, folder string) ([]gitrepo.Entry, error) {
+	entries, err := g.repo.Dir(ctx, commit, folder)
+	if errors.Is(err, gitrepo.ErrNotFound) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// decisions reads the decision files.
+func (g *gitReader) decisions(ctx context.Context, m *material, commit gitrepo.Hash, folder string) error {
+	root := path.Dir(path.Dir(trust.DecisionPath(canonical.Digest{})))
+	groups, err := g.entries(ctx, commit, path.Join(folder, root))
+	if err != nil {
+		return err
+	}
+	for _, group := range groups {
+		if group.Mode != gitrepo.ModeFolder {
+			continue
+		}
+		files, err := g.entries(ctx, commit, path.Join(folder, root, group.Name))
+		if err != nil {
+			return err
+		}
+		for _, e := range files {
+			name := path.Join(root, group.Name, e.Name)
+			if _, ok := trust.ParseDecisionPath(name); !ok {
+				continue
+			}
+			if !e.Mode.IsFile() {
+				return &gitrepo.ModeError{Path: name, Mode: e.Mode}
+			}
+			if len(m.decisions) == trust.MaxDecisions {
+				return fmt.Errorf("there are more than %d decisions", trust.MaxDecisions)
+			}
+			data, err := g.repo.Blob(ctx, e.ID)
+			if err != nil {
+				return err
+			}
+			m.decisions = append(m.decisions, trust.DecisionFile{Path: name, Data: data})
+		}
+	}
+	return nil
+}

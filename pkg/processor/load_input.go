@@ -1,0 +1,126 @@
+package processor
+
+import (
+	"time"
+
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+)
+
+// Input makes of a verified lockfile what a policy is compiled from.
+func (l *Loaded) Input(options Options) Input {
+	in := Input{ID: l.id, Options: options}
+	for _, s := range l.Lockfile.Servers {
+		if !s.Absent {
+			in.Servers = append(in.Servers, l.server(s))
+		}
+	}
+	return in
+}
+
+func (l *Loaded) server(s *lockfile.Server) Server {
+	out := Server{
+		Name: s.Name, Target: s.TargetName(), Paused: l.State.Paused(s.Name),
+		SourceApproved: l.sourceApproved(s.Name),
+	}
+	for _, cover := range surface.AllCovers() {
+		if s.CoversKind(cover) {
+			out.Covers = append(out.Covers, cover)
+		}
+	}
+	if s.Instructions != nil {
+		out.Instructions = l.instructions(s.Name)
+	}
+	taken := map[surface.Kind]map[string]bool{}
+	take := func(kind surface.Kind, name string) bool {
+		if taken[kind] == nil {
+			taken[kind] = map[string]bool{}
+		}
+		fresh := !taken[kind][name]
+		taken[kind][name] = true
+		return fresh
+	}
+	for _, r := range s.Refused {
+		if r.Name != "" && take(r.Kind, r.Name) {
+			out.Items = append(out.Items, Item{Kind: r.Kind, Name: r.Name, State: StateRefused})
+		}
+	}
+	for _, list := range surface.ListKinds() {
+		for i := range s.Lists[list.Kind] {
+			if it := &s.Lists[list.Kind][i]; take(list.Kind, it.Name) {
+				out.Items = append(out.Items, l.item(trust.Key{Server: s.Name, Kind: list.Kind, Name: it.Name}))
+			}
+		}
+	}
+	return out
+}
+
+// sourceApproved reports whether what is locked about how the server is reached
+// is in force.
+func (l *Loaded) sourceApproved(server string) bool {
+	it := l.State.Item(trust.Key{Server: server, Kind: surface.KindSource})
+	return it != nil && it.Status == trust.Approved
+}
+
+func (l *Loaded) item(key trust.Key) Item {
+	out := Item{Kind: key.Kind, Name: key.Name, State: StateNew}
+	it := l.State.Item(key)
+	if it == nil {
+		return out
+	}
+	out.State, out.Locked = stateOf(it), it.GatewayDigest
+	if it.InForce != nil {
+		out.InForce = it.InForce.GatewayDigest
+	}
+	return out
+}
+
+func (l *Loaded) instructions(server string) *Instructions {
+	it := l.State.Item(trust.Key{Server: server, Kind: surface.KindInstructions})
+	if it == nil {
+		return nil
+	}
+	out := &Instructions{State: stateOf(it)}
+	if it.InForce != nil {
+		out.Hash, out.Text = it.InForce.Digest, l.Instructions[server]
+	}
+	return out
+}
+
+// states are the states of items that have nothing in force, and of those that
+// are not served whatever is.
+var states = map[trust.Status]State{
+	trust.Approved: StateApproved, trust.Changed: StateChanged, trust.New: StateNew, trust.Rejected: StateRejected,
+	trust.Disabled: StateDisabled, trust.Refused: StateRefused, trust.Absent: StateAbsent, trust.Conflict: StateConflict,
+}
+
+// stateOf is the state of an item for the hooks. A rejection of the locked digest
+// leaves an earlier one in force, which is what is served.
+func stateOf(it *trust.ItemState) State {
+	if it.Status == trust.Rejected && it.InForce != nil {
+		return StateChanged
+	}
+	return states[it.Status]
+}
+
+// ages counts the approvals in force that are older than the rule maxAge allows,
+// and those that will be within soon.
+func (l *Loaded) ages(now time.Time, soon time.Duration) (expired, expiring int) {
+	if l.Chain == nil || l.Chain.Current().Signed.Rules.MaxAge == 0 {
+		return 0, 0
+	}
+	limit := time.Duration(l.Chain.Current().Signed.Rules.MaxAge) * time.Second
+	for _, it := range l.State.Items {
+		if it.InForce == nil {
+			continue
+		}
+		switch left := limit - now.Sub(it.InForce.At); {
+		case left <= 0:
+			expired++
+		case left <= soon:
+			expiring++
+		}
+	}
+	return expired, expiring
+}

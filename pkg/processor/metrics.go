@@ -1,0 +1,138 @@
+package processor
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc"
+
+	"agentgateway-lock/pkg/extmcp"
+)
+
+// Metrics are the measurements of one processor, in a registry of their own.
+// docs/operations.md explains each.
+type Metrics struct {
+	registry  *prometheus.Registry
+	decisions *prometheus.CounterVec
+	removed   *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	reloads   *prometheus.CounterVec
+	probes    *prometheus.CounterVec
+	dropped   prometheus.Counter
+	policy    *prometheus.GaugeVec
+	lastInfo  prometheus.Labels
+	infoMu    sync.Mutex
+}
+
+// metricsPrefix begins the name of every metric.
+const metricsPrefix = "agentgateway_lock_"
+
+// expiringSoon is how long before its end an approval counts as near maxAge.
+const expiringSoon = 7 * 24 * time.Hour
+
+// NewMetrics returns metrics at zero.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "decisions_total",
+			Help: "Hooks answered, by phase, by whether they were allowed, changed, denied or would have been denied, and by code."}, []string{"phase", "result", "code"}),
+		removed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "removed_total",
+			Help: "Definitions and members taken out of results, by code."}, []string{"code"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: metricsPrefix + "hook_seconds",
+			Help:    "Time to answer a hook, in seconds.",
+			Buckets: []float64{1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 5e-2, 0.25, 1}}, []string{"phase"}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "reloads_total",
+			Help: "Attempts to refresh the policy, by result: ok, or the rule that refused it."}, []string{"result"}),
+		probes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "probes_total",
+			Help: "Probes of servers, by result: ok or failed."}, []string{"result"}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: metricsPrefix + "decision_log_dropped_total",
+			Help: "Lines of the decision log that were dropped because it could not be written fast enough."}),
+		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricsPrefix + "policy_info",
+			Help: "The policy in force: always 1."}, []string{"origin", "commit", "lockfile"}),
+	}
+	m.registry.MustRegister(m.decisions, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
+	return m
+}
+
+// gauge adds a measurement that is taken when it is asked for.
+func (m *Metrics) gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metricsPrefix + name, Help: help}, value))
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// results of a decision, for the label result.
+const (
+	resultAllowed = "allowed"
+	resultDenied  = "denied"
+	resultChanged = "changed" // something was removed
+	resultWould   = "would-deny"
+)
+
+func resultOf(d *Decision) string {
+	switch {
+	case d.Code == "" && len(d.Removed) == 0:
+		return resultAllowed
+	case !d.Enforced:
+		return resultWould
+	case d.Code != "":
+		return resultDenied
+	}
+	return resultChanged
+}
+
+// decided counts a decision.
+func (m *Metrics) decided(d *Decision) {
+	m.decisions.WithLabelValues(string(d.Phase), resultOf(d), string(d.Code)).Inc()
+	for i := range d.Removed {
+		m.removed.WithLabelValues(string(d.Removed[i].Code)).Inc()
+	}
+}
+
+// reloaded counts an attempt to refresh.
+func (m *Metrics) reloaded(err error) {
+	result := "ok"
+	if err != nil {
+		result = ruleOf(err)
+	}
+	m.reloads.WithLabelValues(result).Inc()
+}
+
+// installed names the policy in force.
+func (m *Metrics) installed(l *Loaded) {
+	m.infoMu.Lock()
+	defer m.infoMu.Unlock()
+	labels := prometheus.Labels{"origin": l.Origin, "commit": l.Commit, "lockfile": l.Digest.String()}
+	if m.lastInfo != nil {
+		m.policy.Delete(m.lastInfo)
+	}
+	m.policy.With(labels).Set(1)
+	m.lastInfo = labels
+}
+
+// intercept measures how long hooks take.
+func (m *Metrics) intercept() grpc.UnaryServerInterceptor {
+	request, response := m.latency.WithLabelValues("request"), m.latency.WithLabelValues("response")
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		var observe prometheus.Observer
+		switch info.FullMethod {
+		case extmcp.ExtMcp_CheckRequest_FullMethodName:
+			observe = request
+		case extmcp.ExtMcp_CheckResponse_FullMethodName:
+			observe = response
+		default:
+			return handler(ctx, req)
+		}
+		began := time.Now()
+		answer, err := handler(ctx, req)
+		observe.Observe(time.Since(began).Seconds())
+		return answer, err
+	}
+}

@@ -1,0 +1,302 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"agentgateway-lock/pkg/extmcp"
+)
+
+// DaemonConfig is what a Daemon is made of.
+type DaemonConfig struct {
+	Source   Source
+	StateDir string // keeps the floor, and what is fetched; empty for neither
+	// AtLeast is the commit or digest that the first policy must hold.
+	AtLeast      string
+	Refresh      time.Duration // between refreshes
+	MaxPolicyAge time.Duration // 0 for no limit
+	Deny         string        // the deny file; empty for none
+	Options      Options       // how policies are applied; Deny in it is ignored
+
+	Listener Listener
+	Admin    string // host:port or unix:/path of the admin server; empty for none
+
+	DecisionLog io.Writer // nil for no decision log
+	Log         *slog.Logger
+	Prober      *Prober // nil for no probes
+	Now         func() time.Time
+	// WatchEvery is how often files are looked at; 0 for once a second.
+	WatchEvery time.Duration
+}
+
+// A Daemon is a processor with everything around it: it loads policies, takes
+// hooks, probes servers, and tells how it is.
+type Daemon struct {
+	config    DaemonConfig
+	processor *Processor
+	refresher *Refresher
+	metrics   *Metrics
+	decisions *DecisionLog
+	loader    *Loader
+	door      *door
+	grpc      *grpc.Server
+	health    *health.Server
+	hooks     net.Listener
+	admin     net.Listener
+}
+
+// NewDaemon makes a daemon and opens its addresses, so that whatever is wrong with
+// the configuration is an error here. No policy is loaded yet.
+func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := config.Listener.Check(); err != nil {
+		return nil, err
+	}
+	if err := checkAtLeast(config.AtLeast); err != nil {
+		return nil, err
+	}
+	d := &Daemon{config: config, metrics: NewMetrics()}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if config.Source.Cache == "" {
+		config.Source.Cache = config.StateDir
+	}
+	if d.loader, err = NewLoader(config.Source, config.Now); err != nil {
+		return nil, err
+	}
+	if d.door, err = newDoor(config.Listener); err != nil {
+		return nil, err
+	}
+	d.processor = New(Config{Now: config.Now, Observer: d})
+	if d.refresher, err = d.newRefresher(); err != nil {
+		return nil, err
+	}
+	d.gauges()
+	if d.hooks, err = listen(ctx, config.Listener.Address); err != nil {
+		return nil, err
+	}
+	if config.Admin != "" {
+		if d.admin, err = listen(ctx, config.Admin); err != nil {
+			return nil, fmt.Errorf("the admin server: %w", err)
+		}
+	}
+	if config.DecisionLog != nil {
+		d.decisions = NewDecisionLog(config.DecisionLog, d.metrics.dropped.Inc)
+	}
+	options := append(d.door.options(),
+		grpc.ChainUnaryInterceptor(d.metrics.intercept(), d.door.unary), grpc.StreamInterceptor(d.door.stream))
+	d.grpc, d.health = extmcp.NewServer(d.processor, options...)
+	d.setServing(false)
+	return d, nil
+}
+
+func (d *Daemon) newRefresher() (*Refresher, error) {
+	c := &d.config
+	folder := ""
+	if c.StateDir != "" {
+		folder = filepath.Join(c.StateDir, "floor")
+	}
+	floor, err := NewFloor(folder, c.AtLeast)
+	if err != nil {
+		return nil, err
+	}
+	source := c.Source.Repo
+	watch := c.Listener.files()
+	if c.Source.Bundle != "" {
+		source = c.Source.Bundle
+		watch = append(watch, c.Source.Bundle)
+	}
+	if c.Source.Signature != "" {
+		watch = append(watch, c.Source.Signature)
+	}
+	return NewRefresher(RefreshOptions{
+		Loader: d.loader, Floor: floor, Source: source, Every: c.Refresh, Watch: watch, WatchEvery: c.WatchEvery,
+		Deny: c.Deny, MaxAge: c.MaxPolicyAge, Options: c.Options, Install: d.processor.SetPolicy,
+		Installed: func(l *Loaded) {
+			d.metrics.installed(l)
+			if c.Prober != nil {
+				c.Prober.SetServers(l.probeTargets())
+			}
+		},
+		Reloaded: d.metrics.reloaded, OnReload: []func() error{d.door.reload}, Log: c.Log, Now: c.Now,
+	})
+}
+
+// Decided implements Observer.
+func (d *Daemon) Decided(decision Decision) {
+	d.metrics.decided(&decision)
+	if d.decisions != nil {
+		d.decisions.Decided(decision)
+	}
+}
+
+// Address is where hooks are taken: of TCP with the port that was found.
+func (d *Daemon) Address() string { return addressOf(d.hooks) }
+
+// AdminAddress is where the admin server is; empty for none.
+func (d *Daemon) AdminAddress() string {
+	if d.admin == nil {
+		return ""
+	}
+	return addressOf(d.admin)
+}
+
+func addressOf(l net.Listener) string {
+	if s, ok := l.(*socket); ok {
+		return "unix:" + s.path
+	}
+	return l.Addr().String()
+}
+
+// Reload asks for a refresh now.
+func (d *Daemon) Reload() { d.refresher.Trigger() }
+
+// Refresher is what keeps the policy current.
+func (d *Daemon) Refresher() *Refresher { return d.refresher }
+
+// Run serves until ctx ends, and then until the hooks in flight have finished or
+// hurry is closed.
+func (d *Daemon) Run(ctx context.Context, hurry <-chan struct{}) error {
+	defer d.close()
+	ctx, cancel := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer cancel()
+	background.Go(func() { d.refresher.Run(ctx) })
+	background.Go(func() { d.watchReadiness(ctx) })
+	if d.config.Prober != nil {
+		background.Go(func() { d.config.Prober.Run(ctx, d.processor.RecordProbe) })
+	}
+	failed := make(chan error, 2)
+	if d.admin != nil {
+		admin := &http.Server{Handler: d.adminHandler(), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
+			ErrorLog: slog.NewLogLogger(d.config.Log.Handler(), slog.LevelDebug)}
+		background.Go(func() {
+			if err := admin.Serve(d.admin); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("the admin server: %w", err)
+			}
+		})
+		defer func() { _ = admin.Close() }()
+	}
+	background.Go(func() {
+		if err := d.grpc.Serve(d.hooks); err != nil {
+			failed <- fmt.Errorf("taking hooks: %w", err)
+		}
+	})
+	select {
+	case <-ctx.Done():
+		d.stop(hurry)
+		return nil
+	case err := <-failed:
+		d.grpc.Stop()
+		return err
+	}
+}
+
+// stop lets hooks in flight finish, unless it has to hurry.
+func (d *Daemon) stop(hurry <-chan struct{}) {
+	d.config.Log.Info("stopping: hooks in flight finish")
+	d.setServing(false)
+	finished := make(chan struct{})
+	go func() {
+		d.grpc.GracefulStop()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+	case <-hurry:
+		d.config.Log.Warn("stopped at once")
+		d.grpc.Stop()
+		<-finished
+	}
+}
+
+// close frees what the daemon holds; it may be called twice.
+func (d *Daemon) close() {
+	for _, l := range []net.Listener{d.hooks, d.admin} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+	if d.decisions != nil {
+		d.decisions.Close()
+		d.decisions = nil
+	}
+	if d.loader != nil {
+		d.loader.Close()
+		d.loader = nil
+	}
+}
+
+// watchReadiness keeps the gRPC health service at what /readyz says.
+func (d *Daemon) watchReadiness(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			ready, _ := d.Ready()
+			d.setServing(ready)
+		}
+	}
+}
+
+func (d *Daemon) setServing(ready bool) {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if ready {
+		status = healthpb.HealthCheckResponse_SERVING
+	}
+	d.health.SetServingStatus("", status)
+	d.health.SetServingStatus(extmcp.ExtMcp_ServiceDesc.ServiceName, status)
+}
+
+// Ready reports whether the processor serves what was approved, and all that is
+// to be known of how it does.
+func (d *Daemon) Ready() (bool, []Reason) {
+	reasons := d.refresher.Reasons()
+	if p := d.config.Prober; p != nil && !p.Settled() {
+		reasons = append(reasons, Reason{"probing", "the servers are being listed for the first time", true})
+	}
+	o := &d.config.Options
+	for _, r := range []struct {
+		on           bool
+		code, detail string
+	}{
+		{o.Mode == Observe, "observe", "nothing is enforced: everything passes and is only reported"},
+		{o.Uncovered == UncoveredPass, "uncovered-pass", "kinds that a server's entry does not cover pass"},
+		{o.MaxEvidenceAge == 0, "no-evidence-limit", "evidence counts however old it is"},
+		{d.config.Listener.InsecureLoopback, "insecure-loopback", "any process of this machine can ask the processor"},
+	} {
+		if r.on {
+			reasons = append(reasons, Reason{r.code, r.detail, false})
+		}
+	}
+	for _, r := range reasons {
+		if r.Blocks {
+			return false, reasons
+		}
+	}
+	return true, reasons
+}

@@ -1,0 +1,352 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+)
+
+// Decided is the outcome of a decision.
+type Decided struct {
+	IDs     []canonical.Digest
+	Action  trust.Action
+	Items   []trust.Key
+	By      string
+	Missing []trust.Tally // of items that need more signatures
+	Commit  string        // empty where nothing was committed
+}
+
+// Approval says what a person approves.
+type Approval struct {
+	Signing
+	Reason           string
+	AcceptSuspicious bool
+	// Review is the digest of the review that was shown: all of it is approved, and
+	// nothing if it is another one now.
+	Review canonical.Digest
+	// Keys are the items to approve where Review is zero, out of the review r that
+	// was shown.
+	Keys []trust.Key
+}
+
+// SuspiciousError says that text which may not be what it looks like is not
+// approved without saying so.
+type SuspiciousError struct {
+	Key       trust.Key
+	Suspicion Suspicion
+}
+
+// Error implements error.
+func (e *SuspiciousError) Error() string {
+	p := e.Suspicion.Problem
+	what := p.Detail
+	if p.CodePoint != 0 {
+		what = fmt.Sprintf("U+%04X, %s", p.CodePoint, what)
+	}
+	return fmt.Sprintf("%q: %s, line %d column %d: %s: %s", e.Key.Place().String(), e.Suspicion.Where, p.Line, p.Column, p.Rule, what)
+}
+
+// Hint says how to go on.
+func (e *SuspiciousError) Hint() string {
+	return "look at it with `review`; where the text is right all the same, pass --accept-suspicious"
+}
+
+// Approve signs what a review showed. It signs the values computed from the texts
+// that were shown, never the lockfile's own.
+func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decided, error) {
+	if err := p.ready(ctx, how.Signing); err != nil {
+		return nil, err
+	}
+	if !how.Review.IsZero() && r.Digest != how.Review {
+		return nil, &hintError{fmt.Errorf("what waits is not what was reviewed: the review is %s now", r.Digest), fmt.Sprintf("run `%s review` again", p.Env.Program)}
+	}
+	if len(r.Items) == 0 {
+		return nil, errors.New("nothing waits for a decision")
+	}
+	chosen := func(k trust.Key) bool { return how.Keys == nil || slices.Contains(how.Keys, k) }
+	for _, it := range r.Items {
+		if chosen(it.Key) && len(it.Suspicious) > 0 && !how.AcceptSuspicious {
+			return nil, &SuspiciousError{it.Key, it.Suspicious[0]}
+		}
+	}
+	signer, err := p.signer(ctx, how.Signing)
+	if err != nil {
+		return nil, err
+	}
+	var made []*trust.Decision
+	for _, id := range r.cosign {
+		if !slices.ContainsFunc(r.ledger.Decision(id).Statement.Items, func(it trust.Item) bool { return chosen(it.Key) }) {
+			continue
+		}
+		d, err := r.state.Cosign(ctx, id, trust.SSHKey(signer))
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, d)
+	}
+	if r.draft != nil {
+		statement := *r.draft
+		statement.Items = slices.DeleteFunc(slices.Clone(statement.Items), func(it trust.Item) bool { return !chosen(it.Key) })
+		statement.Reason = how.Reason
+		if len(statement.Items) > 0 {
+			d, err := r.state.Sign(ctx, &statement, p.Env.Now(), trust.SSHKey(signer))
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, d)
+		}
+	}
+	return p.record(ctx, r.file, made, how.Signing, signer, nil)
+}
+
+// Decision says what a person decides about items other than by approving a
+// review.
+type Decision struct {
+	Signing
+	Action trust.Action
+	Item   string // SERVER or SERVER/NAME
+	Kind   surface.Kind
+	Reason string
+	To     canonical.Digest // of a rollback
+}
+
+// Decide makes one decision about one item: reject, disable, enable, pause,
+// resume, rollback.
+func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
+	file, err := p.Load()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.mustFit(file); err != nil {
+		return nil, err
+	}
+	a, err := p.authority()
+	if err != nil {
+		return nil, err
+	}
+	if a.chain == nil {
+		return nil, errNoTrustList(p.Env.Program)
+	}
+	if err := p.ready(ctx, d.Signing); err != nil {
+		return nil, err
+	}
+	key, err := p.itemKey(file, d)
+	if err != nil {
+		return nil, err
+	}
+	proposers, err := p.proposers(ctx, a.chain, file)
+	if err != nil {
+		return nil, err
+	}
+	state := p.evaluate(file, a, nil, proposers)
+	item := trust.ProposedItem{Key: key, Proposers: proposers(key)}
+	var restored *restoredText
+	if d.Action == trust.Rollback {
+		if restored, err = p.earlierText(ctx, file, state, key, d.To); err != nil {
+			return nil, err
+		}
+		item.Digest, item.GatewayDigest = restored.digest, restored.gateway
+	}
+	if it := state.Item(key); it != nil {
+		item.Grade = p.newLooks(file, state).item(it).Grade
+	}
+	statement, err := state.Draft(trust.Proposal{Action: d.Action, Items: []trust.ProposedItem{item}, Reason: d.Reason})
+	if err != nil {
+		return nil, err
+	}
+	signer, err := p.signer(ctx, d.Signing)
+	if err != nil {
+		return nil, err
+	}
+	made, err := state.Sign(ctx, statement, p.Env.Now(), trust.SSHKey(signer))
+	if err != nil {
+		return nil, err
+	}
+	return p.record(ctx, file, []*trust.Decision{made}, d.Signing, signer, restored)
+}
+
+// itemKey finds the item a decision is about. pause and resume are about a
+// server; of the others SERVER alone means its source.
+func (p *Project) itemKey(file *lockfile.File, d Decision) (trust.Key, error) {
+	if d.Action == trust.Pause || d.Action == trust.Resume {
+		if file.Server(d.Item) == nil {
+			return trust.Key{}, fmt.Errorf("the lockfile holds no server %q", d.Item)
+		}
+		return trust.Key{Server: d.Item, Kind: surface.KindServer}, nil
+	}
+	if server, word, ok := strings.Cut(d.Item, "/"); ok && word == string(surface.KindSource) && file.Server(server) != nil && d.Kind == "" {
+		return trust.Key{Server: server, Kind: surface.KindSource}, nil
+	}
+	found, err := p.Find(d.Item, d.Kind)
+	if err != nil {
+		return trust.Key{}, err
+	}
+	if found.Kind == surface.KindServer {
+		return trust.Key{Server: found.Server.Name, Kind: surface.KindSource}, nil
+	}
+	return trust.Key{Server: found.Server.Name, Kind: found.Kind, Name: found.Name}, nil
+}
+
+// record writes decisions, names them in the lockfile and commits both. The
+// decision files come first: a lockfile that names a decision which is not there
+// would have nothing in force.
+func (p *Project) record(ctx context.Context, file *lockfile.File, made []*trust.Decision, s Signing, signer sshsig.Signer, restored *restoredText) (*Decided, error) {
+	fresh := *file
+	fresh.Servers = make([]*lockfile.Server, len(file.Servers))
+	for i, server := range file.Servers {
+		fresh.Servers[i] = server.Clone()
+	}
+	if restored != nil {
+		restored.into(&fresh)
+	}
+	out := &Decided{}
+	var paths []string
+	if !s.NoCommit {
+		var err error
+		if paths, err = p.uncommitted(ctx, file); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range made {
+		id := d.Statement.ID()
+		out.IDs, out.Action, out.By = append(out.IDs, id), d.Statement.Action, d.Statement.By
+		for _, it := range d.Statement.Items {
+			out.Items = append(out.Items, it.Key)
+		}
+		if err := trust.Record(&fresh, &d.Statement); err != nil {
+			return nil, err
+		}
+		if err := p.putFile(trust.DecisionPath(id), d.Format()); err != nil {
+			return nil, err
+		}
+		paths = append(paths, trust.DecisionPath(id))
+	}
+	written, err := p.writeDecided(ctx, file, &fresh, restored, out)
+	if err != nil {
+		return nil, err
+	}
+	out.Commit, err = p.commit(ctx, s, signer, decisionMessage(made), append(paths, written...))
+	return out, err
+}
+
+// writeDecided writes the lockfile and its copies after a decision. It returns the
+// paths it touched and notes what signatures are missing.
+func (p *Project) writeDecided(ctx context.Context, old, fresh *lockfile.File, restored *restoredText, out *Decided) ([]string, error) {
+	a, err := p.authority()
+	if err != nil {
+		return nil, err
+	}
+	fresh.Trust = a.chain.Digest()
+	state := p.evaluate(fresh, a, nil, nil)
+	for _, key := range out.Items {
+		if it := state.Item(key); it != nil {
+			for _, pending := range it.Pending {
+				if slices.Contains(out.IDs, pending.Decision) {
+					out.Missing = append(out.Missing, pending.Tally)
+				}
+			}
+		}
+	}
+	change := lockfile.Change{Old: old, New: fresh, Approved: p.approvedTexts(old, state)}
+	if restored != nil {
+		change.Surfaces = restored.surfaces()
+	}
+	result, err := p.store.Write(ctx, change)
+	paths := slices.Concat(result.Written, result.Removed)
+	if result.Lockfile {
+		paths = append(paths, p.Path)
+	}
+	return paths, err
+}
+
+// approvedTexts returns the texts in force that are not the locked ones: they
+// stand beside the locked copies. A text that was the locked one until now is
+// taken from its copy; one that stood there already stays.
+func (p *Project) approvedTexts(old *lockfile.File, state *trust.State) map[lockfile.Key][]byte {
+	texts := map[lockfile.Key][]byte{}
+	copies := p.copies(old)
+	for _, it := range state.Items {
+		if it.InForce == nil || it.InForce.Digest == it.Digest || it.Kind == surface.KindSource || it.Kind == surface.KindServer {
+			continue
+		}
+		key := lockfile.Key{Server: it.Server, Kind: it.Kind, Name: it.Name}
+		texts[key] = nil
+		if server := old.Server(it.Server); server != nil {
+			if text := copies(server)(it.Kind, it.Name); text != nil && canonical.Sum(text) == it.InForce.Digest {
+				texts[key] = text
+			}
+		}
+	}
+	return texts
+}
+
+// verbs are the actions in the words of a commit's subject.
+var verbs = map[trust.Action]string{
+	trust.Approve: "Approve", trust.Reject: "Reject", trust.Disable: "Disable", trust.Enable: "Enable",
+	trust.Pause: "Pause", trust.Resume: "Resume", trust.Rollback: "Roll back",
+}
+
+// maxTrailers bounds how many items a commit message names.
+const maxTrailers = 50
+
+// decisionMessage spells the commit of decisions.
+func decisionMessage(made []*trust.Decision) string {
+	var items, trailers []string
+	first := made[0].Statement
+	for _, d := range made {
+		for _, it := range d.Statement.Items {
+			items = append(items, ItemWords(it.Key))
+		}
+		trailers = append(trailers, d.Statement.ID().String())
+	}
+	subject := verbs[first.Action] + " " + items[0]
+	if n := len(items); n > 1 {
+		subject = fmt.Sprintf("%s %d items of %s", verbs[first.Action], n, strings.Join(serversOf(made), ", "))
+	}
+	if len([]rune(subject)) > 72 {
+		subject = string([]rune(subject)[:71]) + "…"
+	}
+	pairs := [][2]string{{"Agentgateway-Action", string(first.Action)}}
+	for i, item := range items {
+		if i == maxTrailers {
+			pairs = append(pairs, [2]string{"Agentgateway-Items-More", fmt.Sprint(len(items) - i)})
+			break
+		}
+		pairs = append(pairs, [2]string{"Agentgateway-Item", item})
+	}
+	for _, id := range trailers {
+		pairs = append(pairs, [2]string{"Agentgateway-Decision", id})
+	}
+	return commitMessage(subject, first.Reason, pairs...)
+}
+
+func serversOf(made []*trust.Decision) []string {
+	var servers []string
+	for _, d := range made {
+		for _, it := range d.Statement.Items {
+			if !slices.Contains(servers, it.Server) {
+				servers = append(servers, it.Server)
+			}
+		}
+	}
+	return servers
+}
+
+// ItemWords names an item as a command line does.
+func ItemWords(k trust.Key) string {
+	switch {
+	case k.Kind == surface.KindServer:
+		return k.Server
+	case k.Name == "":
+		return k.Server + "/" + string(k.Kind)
+	}
+	return k.Server + "/" + k.Name
+}

@@ -1,0 +1,156 @@
+package project
+
+import (
+	"context"
+	"errors"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+)
+
+// judgement is what the gate knows of decisions, on both sides of a change.
+type judgement struct {
+	head, base authority
+	state      *trust.State // of the tree, judged by the base's list
+	baseState  *trust.State // nil where the base has no lockfile
+}
+
+// unsigned reports whether the repository has no trust list, so that what is
+// locked counts as approved.
+func (j *judgement) unsigned() bool { return j != nil && j.state != nil && j.state.Unsigned }
+
+// judgeDecisions judges every item and the whole trust chain, and against the base
+// the rules against going back. It adds what it finds to rep.
+func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile.File, rep *report.Report) (*judgement, error) {
+	j := &judgement{}
+	var err error
+	if base.Known() {
+		if j.base, err = p.authorityIn(commitTree{ctx, p, base.Commit}, nil); err != nil {
+			return nil, p.baseTrustError(err, rep)
+		}
+	}
+	if j.head, err = p.headAuthority(ctx, base, j.base.ledger); err != nil {
+		return nil, p.trustError(err, rep)
+	}
+	proposers, err := p.proposers(ctx, j.head.chain, file)
+	if err != nil {
+		return nil, err
+	}
+	j.state = p.evaluate(file, j.head, j.base.chain, proposers)
+	rep.Findings = append(rep.Findings, always(j.state.Findings)...)
+	if !base.Known() {
+		return j, nil
+	}
+	if base.Lockfile != nil {
+		j.baseState = p.evaluate(base.Lockfile, j.base, nil, nil)
+	}
+	rep.Findings = append(rep.Findings, always(trust.CompareBase(
+		trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},
+		trust.Side{Chain: j.head.chain, Ledger: j.head.ledger, State: j.state},
+		trust.Recount{Proposers: proposers, Grade: p.regrade(ctx, base, file, j)},
+	))...)
+	return j, nil
+}
+
+// always marks findings that fail a run whatever --fail-on says: it is about
+// drift, not about decisions.
+func always(findings []finding.Finding) []finding.Finding {
+	for i := range findings {
+		findings[i].Always = true
+	}
+	return findings
+}
+
+// headAuthority reads the trust list and the decisions that are judged: with a
+// base those of HEAD's tree, which is what is reviewed.
+func (p *Project) headAuthority(ctx context.Context, base *Base, known *trust.Ledger) (authority, error) {
+	if !base.Known() {
+		return p.authorityIn(workTree{p}, known)
+	}
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return authority{}, err
+	}
+	return p.authorityIn(commitTree{ctx, p, head}, known)
+}
+
+// trustError turns a trust list that does not verify into a finding; nothing can
+// be judged by it.
+func (p *Project) trustError(err error, rep *report.Report) error {
+	var chain *trust.ChainError
+	if !errors.As(err, &chain) {
+		return err
+	}
+	rep.Findings = append(rep.Findings, always([]finding.Finding{chain.Finding(p.folder())})...)
+	return nil
+}
+
+// baseTrustError says that the base's own list cannot judge: that is undecided
+// rather than the change's fault.
+func (p *Project) baseTrustError(err error, rep *report.Report) error {
+	var chain *trust.ChainError
+	if !errors.As(err, &chain) {
+		return err
+	}
+	f := chain.Finding(p.folder())
+	f.Summary = "on the base: " + f.Summary
+	rep.Findings = append(rep.Findings, always([]finding.Finding{f})...)
+	return nil
+}
+
+// regrade grades the locked text of an item against what is in force on the base.
+func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, j *judgement) func(trust.Key) (finding.Grade, bool) {
+	now := p.copies(file)
+	var was entryCopies
+	if base.Lockfile != nil {
+		was = copiesOf(base.Lockfile, func(path string) ([]byte, error) { return p.fileAt(ctx, base.Commit, path) })
+	}
+	return func(key trust.Key) (finding.Grade, bool) {
+		switch key.Kind {
+		case surface.KindServer:
+			return finding.Note, false
+		case surface.KindSource:
+			return finding.Critical, true
+		}
+		server := file.Server(key.Server)
+		if server == nil {
+			return finding.Note, false
+		}
+		text := now(server)(key.Kind, key.Name)
+		var before []byte
+		if j.baseState != nil && was != nil {
+			if it := j.baseState.Item(key); it != nil && it.InForce != nil {
+				if it.InForce.Digest != it.Digest {
+					return finding.Note, false
+				}
+				before = was(base.Lockfile.Server(key.Server))(key.Kind, key.Name)
+			} else {
+				return finding.Warning, true // new: nothing is in force
+			}
+		} else {
+			return finding.Warning, true
+		}
+		if text == nil || before == nil {
+			return finding.Note, false
+		}
+		if canonical.Sum(text) == canonical.Sum(before) {
+			return finding.Info, true
+		}
+		return drift.Between(key.Kind, key.Name, before, text).Grade(), true
+	}
+}
+
+// approvedOnBase reports whether a server's source is approved under the base's
+// trust list: then a change may start it.
+func (j *judgement) approvedOnBase(server *lockfile.Server) bool {
+	if j == nil || j.state == nil || j.state.Unsigned || j.base.chain == nil {
+		return false
+	}
+	it := j.state.Item(trust.Key{Server: server.Name, Kind: surface.KindSource})
+	return it != nil && it.Status == trust.Approved
+}

@@ -1,0 +1,162 @@
+package project
+
+import (
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
+	"agentgateway-lock/pkg/trust"
+)
+
+// looks shows what a person has to look at before deciding.
+type looks struct {
+	p      *Project
+	file   *lockfile.File
+	state  *trust.State
+	copies entryCopies
+	layout *lockfile.Layout
+	// skeletons holds the names and titles of all approved items of every server,
+	// by what they look like.
+	skeletons map[string][]namedItem
+}
+
+type namedItem struct {
+	key  trust.Key
+	text string
+}
+
+func (p *Project) newLooks(file *lockfile.File, state *trust.State) *looks {
+	l := &looks{p: p, file: file, state: state, copies: p.copies(file), layout: lockfile.NewLayout(file), skeletons: map[string][]namedItem{}}
+	for _, it := range state.Items {
+		if it.Status == trust.Approved && it.Name != "" {
+			for _, text := range l.names(it, l.locked(it)) {
+				key := textcheck.Skeleton(strings.ToLower(text))
+				l.skeletons[key] = append(l.skeletons[key], namedItem{it.Key, text})
+			}
+		}
+	}
+	return l
+}
+
+// names are the name and the title of an item.
+func (l *looks) names(it *trust.ItemState, definition []byte) []string {
+	names := []string{it.Name}
+	if title := drift.Title(definition); title != "" {
+		names = append(names, title)
+	}
+	return names
+}
+
+// locked returns the locked text of an item; nil where it has none.
+func (l *looks) locked(it *trust.ItemState) []byte {
+	server := l.file.Server(it.Server)
+	if it.Kind == surface.KindSource || it.Kind == surface.KindServer || server == nil {
+		return nil
+	}
+	return l.copies(server)(it.Kind, it.Name)
+}
+
+// inForce returns the text in force of an item whose locked text is another one.
+func (l *looks) inForce(it *trust.ItemState) []byte {
+	if it.InForce == nil {
+		return nil
+	}
+	c, ok := l.layout.Copy(lockfile.Key{Server: it.Server, Kind: it.Kind, Name: it.Name})
+	if !ok {
+		return nil
+	}
+	text, err := l.p.store.ReadCopy(c.Approved)
+	if err != nil {
+		return nil
+	}
+	if it.Kind == surface.KindInstructions {
+		words, err := lockfile.ParseInstructions(text)
+		if err != nil || canonical.SumString(words) != it.InForce.Digest {
+			return nil
+		}
+		return []byte(words)
+	}
+	definition, err := lockfile.ParseCopy(text)
+	if err != nil || canonical.Sum(definition) != it.InForce.Digest {
+		return nil
+	}
+	return definition
+}
+
+// item looks at one item.
+func (l *looks) item(it *trust.ItemState) ReviewItem {
+	out := ReviewItem{ItemState: it}
+	now, before := l.locked(it), l.inForce(it)
+	out.Change = drift.Between(it.Kind, it.Name, before, now)
+	switch {
+	case it.Kind == surface.KindSource:
+		out.Source = l.file.Server(it.Server).Source
+		out.Grade = finding.Critical
+		out.Change = drift.Change{Kind: it.Kind, Status: drift.Added}
+		if it.InForce != nil {
+			out.Change.Status = drift.Changed
+		}
+	case it.InForce == nil:
+		out.Grade = finding.Warning
+	case before == nil:
+		// The text in force is not at hand, so the change cannot be graded.
+		out.Grade = finding.Critical
+	default:
+		out.Grade = out.Change.Grade()
+	}
+	out.Suspicious = l.suspicious(it, before, now)
+	return out
+}
+
+// suspicious looks for text that may not be what it looks like.
+func (l *looks) suspicious(it *trust.ItemState, before, now []byte) []Suspicion {
+	var found []Suspicion
+	add := func(where string, problems []textcheck.Problem) {
+		for _, p := range problems {
+			found = append(found, Suspicion{where, p})
+		}
+	}
+	add("name", textcheck.Check(it.Name, textcheck.Options{SingleLine: true}))
+	if it.Kind == surface.KindInstructions {
+		add("instructions", textcheck.Check(string(now), textcheck.Options{}))
+		add("instructions", textcheck.ConfusableText(string(before), string(now)))
+		return found
+	}
+	was := map[string]string{}
+	for _, t := range drift.Texts(before) {
+		was[t.Path] = t.Text
+	}
+	for _, t := range drift.Texts(now) {
+		if t.Path == "name" {
+			continue
+		}
+		add(t.Path, textcheck.Check(t.Text, textcheck.Options{SingleLine: t.Path == "title"}))
+		if old, ok := was[t.Path]; ok && old != t.Text {
+			add(t.Path, textcheck.ConfusableText(old, t.Text))
+		}
+	}
+	return append(found, l.lookAlikes(it, now)...)
+}
+
+// lookAlikes compares the name and title with those of all approved items.
+func (l *looks) lookAlikes(it *trust.ItemState, definition []byte) []Suspicion {
+	var found []Suspicion
+	for i, text := range l.names(it, definition) {
+		where := [...]string{"name", "title"}[i]
+		same := l.skeletons[textcheck.Skeleton(strings.ToLower(text))]
+		j := slices.IndexFunc(same, func(n namedItem) bool { return n.key != it.Key && n.text != text })
+		if j < 0 || it.Name == "" {
+			continue
+		}
+		found = append(found, Suspicion{where, textcheck.Problem{
+			Rule: textcheck.RuleConfusable, Line: 1, Column: 1,
+			Detail: "looks like " + textcheck.Terminal(same[j].text) + " of " + textcheck.Terminal(same[j].key.Place().String()),
+		}})
+	}
+	return found
+}

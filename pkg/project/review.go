@@ -1,0 +1,242 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/drift"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
+	"agentgateway-lock/pkg/trust"
+)
+
+// A Review is all that waits for a decision.
+type Review struct {
+	// Items wait for a decision, worst grade first within each server.
+	Items []ReviewItem
+	// Statements are what one run of approve would sign: those of decisions that
+	// lack a signature, and one about all other items.
+	Statements []trust.Statement
+	// Digest identifies the review; zero where nothing waits.
+	Digest canonical.Digest
+
+	state  *trust.State
+	ledger *trust.Ledger
+	file   *lockfile.File
+	cosign []canonical.Digest // decisions that lack a signature
+	draft  *trust.Statement   // nil where no new one is needed
+}
+
+// A ReviewItem is one item that waits for a decision.
+type ReviewItem struct {
+	*trust.ItemState
+	Grade      finding.Grade
+	Change     drift.Change // the text in force against the locked one
+	Suspicious []Suspicion
+	Proposers  []string       // persons who brought the text in
+	Pending    *trust.Pending // the decision that lacks signatures, if that is why
+	Source     *lockfile.Source
+	WasSource  *lockfile.Source // in force; nil where it is not known
+}
+
+// A Suspicion is text that may not be what it looks like.
+type Suspicion struct {
+	Where   string // the member, such as description
+	Problem textcheck.Problem
+}
+
+// Review finds what waits for a decision. args restrict it to SERVER or
+// SERVER/NAME.
+func (p *Project) Review(ctx context.Context, args []string) (*Review, error) {
+	file, err := p.Load()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.mustFit(file); err != nil {
+		return nil, err
+	}
+	a, err := p.authority()
+	if err != nil {
+		return nil, err
+	}
+	if a.chain == nil {
+		return nil, errNoTrustList(p.Env.Program)
+	}
+	return p.review(ctx, file, a, args)
+}
+
+func errNoTrustList(program string) error {
+	return &hintError{fmt.Errorf("the repository has no trust list, so what is locked counts as approved"), fmt.Sprintf("`%s trust init --as you@example.com` starts one", program)}
+}
+
+// mustFit refuses a lockfile whose hashes or copies do not fit: what would be
+// shown is not what would be signed.
+func (p *Project) mustFit(file *lockfile.File) error {
+	found := append(lockfile.Check(file), lockfile.CheckCopies(file, p.store.ReadCopy)...)
+	for _, f := range found {
+		if f.Grade == finding.Critical {
+			return &hintError{fmt.Errorf("%s: %s: %s", f.Code, f.Place, f.Summary), f.Hint}
+		}
+	}
+	return nil
+}
+
+func (p *Project) review(ctx context.Context, file *lockfile.File, a authority, args []string) (*Review, error) {
+	pick, err := pickItems(file, args)
+	if err != nil {
+		return nil, err
+	}
+	proposers, err := p.proposers(ctx, a.chain, file)
+	if err != nil {
+		return nil, err
+	}
+	r := &Review{file: file, ledger: a.ledger, state: p.evaluate(file, a, nil, proposers)}
+	looks := p.newLooks(file, r.state)
+	for _, it := range r.state.Items {
+		if waits(it) && pick(it.Key) {
+			item := looks.item(it)
+			item.Proposers = proposers(it.Key)
+			r.Items = append(r.Items, item)
+		}
+	}
+	slices.SortStableFunc(r.Items, func(a, b ReviewItem) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(b.Grade, a.Grade))
+	})
+	return r, r.statements()
+}
+
+// waits reports whether an item needs a decision before it can be in force.
+func waits(it *trust.ItemState) bool {
+	switch it.Status {
+	case trust.New, trust.Changed, trust.Conflict:
+		return it.Kind != surface.KindServer || it.Status == trust.Conflict
+	}
+	return false
+}
+
+// pickItems reads SERVER and SERVER/NAME arguments.
+func pickItems(file *lockfile.File, args []string) (func(trust.Key) bool, error) {
+	names := make([]string, len(file.Servers))
+	for i, s := range file.Servers {
+		names[i] = s.Name
+	}
+	servers, items := map[string]bool{}, map[[2]string]bool{}
+	for _, arg := range args {
+		server, name, ok := SplitItem(arg, names)
+		switch {
+		case !ok:
+			return nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", arg), "the servers are: " + joinOrNone(names)}
+		case name == "":
+			servers[server] = true
+		default:
+			items[[2]string{server, name}] = true
+		}
+	}
+	return func(k trust.Key) bool {
+		word := k.Name
+		if word == "" {
+			word = string(k.Kind)
+		}
+		return len(args) == 0 || servers[k.Server] || items[[2]string{k.Server, word}]
+	}, nil
+}
+
+// statements finds what would be signed: the decisions that wait for a signature
+// about the locked text, and one statement about everything else.
+func (r *Review) statements() error {
+	proposal := trust.Proposal{Action: trust.Approve}
+	seen := map[canonical.Digest]bool{}
+	for i := range r.Items {
+		it := &r.Items[i]
+		if pending := pendingApproval(it.ItemState); pending != nil {
+			it.Pending = pending
+			if !seen[pending.Decision] {
+				seen[pending.Decision] = true
+				r.cosign = append(r.cosign, pending.Decision)
+				r.Statements = append(r.Statements, r.ledger.Decision(pending.Decision).Statement)
+			}
+			continue
+		}
+		proposal.AcceptSuspicious = proposal.AcceptSuspicious || len(it.Suspicious) > 0
+		proposal.Items = append(proposal.Items, trust.ProposedItem{
+			Key: it.Key, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Grade: it.Grade, Proposers: it.Proposers,
+		})
+	}
+	if len(proposal.Items) > 0 {
+		draft, err := r.state.Draft(proposal)
+		if err != nil {
+			return err
+		}
+		r.draft = draft
+		r.Statements = append(r.Statements, *draft)
+	}
+	r.Digest = reviewDigest(r.Statements)
+	return nil
+}
+
+// pendingApproval returns the newest decision that would put the locked text in
+// force once it has enough signatures.
+func pendingApproval(it *trust.ItemState) *trust.Pending {
+	for i := range it.Pending {
+		p := &it.Pending[i]
+		if p.Action == trust.Approve && p.Digest == it.Digest && p.GatewayDigest == it.GatewayDigest && p.Decision == it.Decision {
+			return p
+		}
+	}
+	return nil
+}
+
+// reviewDigest is that of the statement, or of all their digests where a review
+// would sign several.
+func reviewDigest(statements []trust.Statement) canonical.Digest {
+	switch len(statements) {
+	case 0:
+		return canonical.Digest{}
+	case 1:
+		return statements[0].ReviewDigest()
+	}
+	digests := make([]string, len(statements))
+	for i := range statements {
+		digests[i] = statements[i].ReviewDigest().String()
+	}
+	slices.Sort(digests)
+	var all []byte
+	for _, d := range digests {
+		all = append(all, d...)
+	}
+	return canonical.Sum(all)
+}
+
+// shortestPrefix is how many digits of a digest name it.
+const shortestPrefix = 16
+
+// MatchHash finds the one item of a review that item names and whose digest is
+// hash or begins with it. Nothing is approved by name alone.
+func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
+	if len(hash) < shortestPrefix {
+		return nil, fmt.Errorf("--hash %s: give the whole digest, or its first %d digits or more", hash, shortestPrefix)
+	}
+	var keys []trust.Key
+	for _, it := range r.Items {
+		if strings.HasPrefix(it.Digest.String(), hash) {
+			keys = append(keys, it.Key)
+		}
+	}
+	switch len(keys) {
+	case 1:
+		return keys, nil
+	case 0:
+		why := "it does not wait for a decision"
+		if len(r.Items) > 0 {
+			why = "the digest that waits is " + r.Items[0].Digest.String()
+		}
+		return nil, &hintError{fmt.Errorf("%s has no text of the digest %s to approve: %s", item, hash, why), fmt.Sprintf("look at it with `%s review`", p.Env.Program)}
+	}
+	return nil, fmt.Errorf("--hash %s: %d items of %s begin with it", hash, len(keys), item)
+}

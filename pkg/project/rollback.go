@@ -1,0 +1,120 @@
+package project
+
+import (
+	"context"
+	"fmt"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+)
+
+// restoredText is an earlier text of an item, found again.
+type restoredText struct {
+	key             trust.Key
+	definition      surface.Definition // of a definition
+	words           string             // of instructions
+	digest, gateway canonical.Digest
+}
+
+// earlierText finds the text of a digest: the approved copy beside the locked
+// one, else what the copy was in an earlier commit.
+func (p *Project) earlierText(ctx context.Context, file *lockfile.File, state *trust.State, key trust.Key, to canonical.Digest) (*restoredText, error) {
+	if key.Kind == surface.KindSource || key.Kind == surface.KindServer {
+		return nil, &hintError{fmt.Errorf("a %s has no text to go back to", key.Kind), "change the configuration back, then lock and approve it"}
+	}
+	c, ok := lockfile.NewLayout(file).Copy(lockfile.Key{Server: key.Server, Kind: key.Kind, Name: key.Name})
+	if !ok {
+		return nil, fmt.Errorf("%s has no copy", ItemWords(key))
+	}
+	for _, name := range []string{c.Approved, c.Path} {
+		if text, err := p.store.ReadCopy(name); err == nil {
+			if r := restore(key, text, to); r != nil {
+				return r, nil
+			}
+		}
+	}
+	if r := p.textInHistory(ctx, key, c.Path, to); r != nil {
+		return r, nil
+	}
+	return nil, &hintError{fmt.Errorf("no text of %s with the digest %s is in this clone", ItemWords(key), to), "fetch the whole history (git fetch --unshallow), or name another digest"}
+}
+
+// textInHistory looks for the text in what the copy was before.
+func (p *Project) textInHistory(ctx context.Context, key trust.Key, name string, to canonical.Digest) *restoredText {
+	if p.repo == nil {
+		return nil
+	}
+	at, err := p.gitPath(name)
+	if err != nil {
+		return nil
+	}
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return nil
+	}
+	seen := map[gitrepo.Hash]bool{}
+	for node, err := range p.repo.FirstParents(ctx, head) {
+		if err != nil {
+			return nil
+		}
+		entry, found, err := p.repo.Lookup(ctx, node.Tree, at)
+		if err != nil || !found || seen[entry.ID] {
+			continue
+		}
+		seen[entry.ID] = true
+		text, err := p.repo.Blob(ctx, entry.ID)
+		if err != nil {
+			continue
+		}
+		if r := restore(key, text, to); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// restore reads a copy and keeps it where it has the digest.
+func restore(key trust.Key, text []byte, to canonical.Digest) *restoredText {
+	if key.Kind == surface.KindInstructions {
+		words, err := lockfile.ParseInstructions(text)
+		if err != nil || canonical.SumString(words) != to {
+			return nil
+		}
+		return &restoredText{key: key, words: words, digest: to}
+	}
+	definition, err := lockfile.ParseCopy(text)
+	if err != nil || canonical.Sum(definition) != to {
+		return nil
+	}
+	d, err := surface.Read(key.Kind, definition)
+	if err != nil {
+		return nil
+	}
+	return &restoredText{key: key, definition: d, digest: d.Digest, gateway: d.GatewayDigest}
+}
+
+// into puts the text's hashes into a lockfile.
+func (r *restoredText) into(file *lockfile.File) {
+	server := file.Server(r.key.Server)
+	if r.key.Kind == surface.KindInstructions {
+		server.Instructions.Hash = r.digest
+		return
+	}
+	it := server.Item(r.key.Kind, r.key.Name)
+	it.Tool, it.Digest, it.GatewayDigest = r.definition.Tool, r.digest, r.gateway
+	server.Rehash()
+}
+
+// surfaces is the text as a listing, for the copies.
+func (r *restoredText) surfaces() map[string]surface.Surface {
+	s := surface.Surface{Lists: map[surface.Kind]surface.List{}}
+	if r.key.Kind == surface.KindInstructions {
+		s.Instructions = surface.NewInstructions(r.words)
+	} else {
+		s.Lists[r.key.Kind] = surface.List{Definitions: []surface.Definition{r.definition}}
+	}
+	return map[string]surface.Surface{r.key.Server: s}
+}

@@ -1,0 +1,182 @@
+package project
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/trust"
+)
+
+// allowedSigners is derived from the newest trust version, for git and
+// ssh-keygen.
+const allowedSigners = lockfile.Folder + "/allowed_signers"
+
+// TrustChange is the outcome of a change to the trust list.
+type TrustChange struct {
+	Version int
+	Digest  canonical.Digest
+	Waiting []trust.Quorum // signatures that are missing; empty where it is in force
+	Commit  string         // empty where nothing was committed
+}
+
+// TrustInit writes and signs version 1 of a trust list, with one signer who is
+// admin and approver.
+func (p *Project) TrustInit(ctx context.Context, principal, person string, s Signing) (*TrustChange, error) {
+	names, err := workTree{p}.names(trustFolder)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		return nil, &hintError{errors.New("there is a trust list already"), fmt.Sprintf("`%s trust show` shows it; `%[1]s trust add` adds a person", p.Env.Program)}
+	}
+	if err := p.ready(ctx, s); err != nil {
+		return nil, err
+	}
+	signer, err := p.signer(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if person == "" {
+		person = principal
+	}
+	var repository canonical.Digest
+	_, _ = rand.Read(repository[:]) // never fails
+	version, err := trust.Init(repository, trust.Signer{
+		Principal: principal, Person: person, Keys: []string{sshsig.FormatPublicKey(signer.PublicKey())},
+	})
+	if err != nil {
+		return nil, err
+	}
+	subject := fmt.Sprintf("Start the list of who may approve, with %s", principal)
+	return p.putVersion(ctx, nil, version, s, signer, subject)
+}
+
+// TrustNext writes and signs the next trust version. make tells what changes; it
+// is given the chain in force and the state of what is decided.
+func (p *Project) TrustNext(ctx context.Context, s Signing, subject string, changes func(authority TrustList) ([]trust.Change, error)) (*TrustChange, error) {
+	list, err := p.TrustList()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.ready(ctx, s); err != nil {
+		return nil, err
+	}
+	made, err := changes(*list)
+	if err != nil {
+		return nil, err
+	}
+	version, err := list.Chain.Next(made...)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := p.signer(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return p.putVersion(ctx, list.Chain, version, s, signer, subject)
+}
+
+// TrustSign adds a signature to the version that waits.
+func (p *Project) TrustSign(ctx context.Context, s Signing) (*TrustChange, error) {
+	list, err := p.TrustList()
+	if err != nil {
+		return nil, err
+	}
+	waiting := list.Chain.Waiting()
+	if waiting == nil {
+		return nil, errors.New("no trust version waits for signatures")
+	}
+	if err := p.ready(ctx, s); err != nil {
+		return nil, err
+	}
+	signer, err := p.signer(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return p.putVersion(ctx, list.Chain, waiting.Version, s, signer, fmt.Sprintf("Sign version %d of who may approve", waiting.Version.Signed.Version))
+}
+
+// putVersion signs a version, verifies the chain it makes, and writes and commits
+// it.
+func (p *Project) putVersion(ctx context.Context, chain *trust.Chain, version *trust.Version, s Signing, signer sshsig.Signer, subject string) (*TrustChange, error) {
+	version, err := chain.Sign(ctx, version, trust.SSHKey(signer))
+	if err != nil {
+		return nil, err
+	}
+	number, digest := version.Signed.Version, version.Signed.Digest()
+	files, err := versionFiles(workTree{p})
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f trust.File) bool { return f.Number == number })
+	next, err := trust.LoadChain(append(files, trust.File{Number: number, Data: version.Format()}), p.root, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &TrustChange{Version: number, Digest: digest}
+	if w := next.Waiting(); w != nil {
+		out.Waiting = w.Missing
+	}
+	paths := []string{trust.VersionPath(number)}
+	if err := p.putFile(paths[0], version.Format()); err != nil {
+		return nil, err
+	}
+	if out.Waiting == nil {
+		signers, err := next.Current().Signed.AllowedSigners()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.putFile(allowedSigners, signers); err != nil {
+			return nil, err
+		}
+		paths = append(paths, allowedSigners)
+	}
+	message := commitMessage(subject, "", [2]string{"Agentgateway-Action", "trust"}, [2]string{"Agentgateway-Trust", digest.String()})
+	out.Commit, err = p.commit(ctx, s, signer, message, paths)
+	return out, err
+}
+
+// A TrustList is the trust list of the work tree, with what is decided under it.
+type TrustList struct {
+	Chain *trust.Chain
+	State *trust.State // nil where there is no lockfile
+}
+
+// TrustList reads the trust list of the work tree.
+func (p *Project) TrustList() (*TrustList, error) {
+	a, err := p.authority()
+	if err != nil {
+		return nil, err
+	}
+	if a.chain == nil {
+		return nil, &hintError{errors.New("there is no trust list"), fmt.Sprintf("`%s trust init --as you@example.com` starts one", p.Env.Program)}
+	}
+	list := &TrustList{Chain: a.chain}
+	file, err := p.Load()
+	if errors.Is(err, ErrNoLockfile) {
+		return list, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list.State = p.evaluate(file, a, nil, nil)
+	return list, nil
+}
+
+// FindSigner returns the listed signers of a principal or of a key.
+func (l *TrustList) FindSigner(name string) *trust.Signer {
+	for i := range l.Chain.Current().Signed.Signers {
+		signer := &l.Chain.Current().Signed.Signers[i]
+		if signer.Principal == name || slices.Contains(signer.Keys, strings.TrimSpace(name)) {
+			return signer
+		}
+	}
+	return nil
+}

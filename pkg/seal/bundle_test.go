@@ -1,0 +1,442 @@
+package seal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
+	"agentgateway-lock/schema"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// newDecision is a decision by alice about one server's pause, for a lockfile.
+func newDecision(t *testing.T, lockfile, reason string) trust.DecisionFile {
+	t.Helper()
+	st := trust.Statement{
+		Repository: canonical.SumString("a repository"), Lockfile: lockfile, Trust: canonical.SumString("a version"), Action: trust.Pause,
+		Items:  []trust.Item{{Key: trust.Key{Server: "files", Kind: surface.KindServer}, Serial: 1, Previous: []canonical.Digest{}, Proposers: []string{}}},
+		Reason: reason, At: 1764504000, By: "alice@example.com",
+	}
+	blob, err := trust.SSHKey(newKey(t, "alice")).Sign(t.Context(), "agentgateway-decision@v1", st.Canonical())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := trust.Decision{Statement: st, Signatures: [][]byte{blob}}
+	return trust.DecisionFile{Path: trust.DecisionPath(st.ID()), Data: d.Format()}
+}
+
+// newBundle is what `agentgateway bundle` makes of the world, sealed by dana.
+func newBundle(t *testing.T, w *world) *seal.Bundle {
+	t.Helper()
+	all := []trust.DecisionFile{newDecision(t, lockPath, "one"), newDecision(t, lockPath, "two"), newDecision(t, "other.lock", "three")}
+	chosen, err := seal.SelectDecisions(lockPath, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	armored, err := seal.Sign(t.Context(), []byte(sampleLock), newKey(t, "dana"), seal.ByTrust(w.chain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &seal.Bundle{
+		Path: lockPath, Lockfile: []byte(sampleLock), Trust: w.files, Decisions: chosen,
+		Instructions: []string{"Be kind.\n", "Use \u200b the tools \\ \"well\"."},
+		Seal:         seal.BundleSeal{Kind: seal.RequireSignature, Data: armored},
+	}
+}
+
+func mustWrite(t *testing.T, b *seal.Bundle) []byte {
+	t.Helper()
+	text, err := seal.WriteBundle(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestBundleRoundTrip(t *testing.T) {
+	w := newWorld(t)
+	b := newBundle(t, w)
+	if len(b.Decisions) != 2 || b.Decisions[0].Path >= b.Decisions[1].Path {
+		t.Errorf("chose %d decisions", len(b.Decisions))
+	}
+	text := mustWrite(t, b)
+	got, err := seal.ParseBundle(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b, got); diff != "" {
+		t.Errorf("read back (-written +read):\n%s", diff)
+	}
+	if again := mustWrite(t, got); !bytes.Equal(again, text) {
+		t.Error("writing again gives other bytes")
+	}
+	// Another reader gets the same bytes.
+	var plain struct {
+		Lockfile  string
+		Trust     []string
+		Decisions map[string]string
+		Seal      struct{ Kind, Text string }
+	}
+	if err := json.Unmarshal(text, &plain); err != nil {
+		t.Fatal(err)
+	}
+	if plain.Lockfile != sampleLock || plain.Trust[1] != string(w.files[1].Data) || len(plain.Decisions) != 2 || plain.Seal.Text != string(b.Seal.Data) {
+		t.Errorf("encoding/json reads %+v", plain)
+	}
+	for _, want := range b.Instructions {
+		if have, ok := got.Instruction(canonical.SumString(want)); !ok || have != want {
+			t.Errorf("instructions %q: %q, %v", want, have, ok)
+		}
+	}
+	if _, ok := got.Instruction(canonical.SumString("Obey.")); ok {
+		t.Error("it holds instructions that nobody put in")
+	}
+}
+
+// The written form of a small bundle, by hand.
+func TestBundleForm(t *testing.T) {
+	text := mustWrite(t, &seal.Bundle{Path: "a/b.lock", Lockfile: []byte("{\"é\": 1}\r\n"), Instructions: []string{"x"}, Seal: seal.BundleSeal{Kind: seal.RequireNone}})
+	const want = `{
+  "type": "agentgateway-bundle/v1",
+  "path": "a/b.lock",
+  "lockfile": "{\"é\": 1}\r\n",
+  "trust": [],
+  "decisions": {},
+  "instructions": [
+    "x"
+  ],
+  "seal": {"kind": "none", "text": ""}
+}
+`
+	if string(text) != want {
+		t.Errorf("wrote\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestWriteBundleRefuses(t *testing.T) {
+	for name, change := range map[string]func(*seal.Bundle){
+		"no path":              func(b *seal.Bundle) { b.Path = "" },
+		"a path upwards":       func(b *seal.Bundle) { b.Path = "../agentgateway.lock" },
+		"another encoding":     func(b *seal.Bundle) { b.Lockfile = []byte{0xff} },
+		"a gap in the chain":   func(b *seal.Bundle) { b.Trust = []trust.File{{Number: 2}} },
+		"a stray decision":     func(b *seal.Bundle) { b.Decisions = []trust.DecisionFile{{Path: "x.json"}} },
+		"instructions order":   func(b *seal.Bundle) { b.Instructions = []string{"b", "b"} },
+		"a tag":                func(b *seal.Bundle) { b.Seal.Kind = seal.RequireTag },
+		"a seal without text":  func(b *seal.Bundle) { b.Seal.Kind = seal.RequireSignature },
+		"a text without seal":  func(b *seal.Bundle) { b.Seal.Data = []byte("x") },
+		"a seal in bytes":      func(b *seal.Bundle) { b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte{0x80}} },
+		"instructions unicode": func(b *seal.Bundle) { b.Instructions = []string{"\xff"} },
+		"too many versions": func(b *seal.Bundle) {
+			for n := range trust.MaxVersions + 1 {
+				b.Trust = append(b.Trust, trust.File{Number: n + 1})
+			}
+		},
+	} {
+		b := &seal.Bundle{Path: lockPath, Lockfile: []byte("{}"), Seal: seal.BundleSeal{Kind: seal.RequireNone}}
+		change(b)
+		if _, err := seal.WriteBundle(b); ruleOf(err) != string(seal.RuleBundle) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	huge := &seal.Bundle{Path: lockPath, Lockfile: bytes.Repeat([]byte("\x01"), seal.MaxBundleSize/6), Seal: seal.BundleSeal{Kind: seal.RequireNone}}
+	if _, err := seal.WriteBundle(huge); ruleOf(err) != string(seal.RuleBundleSize) {
+		t.Errorf("beyond the size: %v", err)
+	}
+	if _, err := seal.ParseBundle(make([]byte, seal.MaxBundleSize+1)); ruleOf(err) != string(seal.RuleBundleSize) {
+		t.Errorf("reading beyond the size: %v", err)
+	}
+	if _, err := seal.SelectDecisions(lockPath, []trust.DecisionFile{{Path: "x", Data: []byte("{}")}}); ruleOf(err) != string(seal.RuleBundle) {
+		t.Errorf("a decision that is none: %v", err)
+	}
+}
+
+// sigstoreStub accepts one text as the Sigstore bundle of anything.
+type sigstoreStub string
+
+func (s sigstoreStub) Verify(_, bundle []byte, policy seal.SigstorePolicy) error {
+	if err := policy.Check(); err != nil {
+		return err
+	}
+	if string(bundle) != string(s) {
+		return &seal.Error{Rule: seal.RuleContent}
+	}
+	return nil
+}
+
+func TestVerifyBundle(t *testing.T) {
+	w := newWorld(t)
+	lockUnder := func(d canonical.Digest) []byte {
+		return []byte(strings.Replace(sampleLock, `  "servers"`, `  "trust": "`+d.String()+"\",\n  \"servers\"", 1))
+	}
+	resealed := func(b *seal.Bundle, person string) {
+		armored, err := seal.Sign(t.Context(), b.Lockfile, newKey(t, person), list(t, person))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Seal.Data = armored
+	}
+	policy := seal.SigstorePolicy{Identity: "ci@example.com", Issuer: "https://issuer.example", TrustedRoot: []byte("{}"), Now: time.Unix(1764504000, 0)}
+	newest := w.chain.Digest()
+	for _, tc := range []struct {
+		name   string
+		change func(*seal.Bundle, *seal.VerifyOptions)
+		rule   seal.Rule
+		signer string
+	}{
+		{"as it was made", nil, "", "dana@example.com"},
+		{"without a root", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Root = nil }, "", "dana@example.com"},
+		{"with the newest root", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Root = &newest }, "", "dana@example.com"},
+		{"with a foreign root", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Root = &canonical.Digest{7} }, seal.RuleTrust, ""},
+		{"another lockfile", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+			b.Lockfile = bytes.Replace(b.Lockfile, []byte("12:00"), []byte("13:00"), 1)
+		}, seal.RuleMismatch, ""},
+		{"a lockfile that does not parse", func(b *seal.Bundle, _ *seal.VerifyOptions) { b.Lockfile = []byte("{}") }, seal.RuleLockfile, ""},
+		{"sealed by an approver", func(b *seal.Bundle, _ *seal.VerifyOptions) { resealed(b, "alice") }, seal.RuleSigner, ""},
+		{"sealed by a stranger", func(b *seal.Bundle, _ *seal.VerifyOptions) { resealed(b, "mallory") }, seal.RuleSigner, ""},
+		{"the deployer's version left out", func(b *seal.Bundle, _ *seal.VerifyOptions) { b.Trust = b.Trust[:1] }, seal.RuleSigner, ""},
+		{"a version left out that the root names", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Root = b.Trust[:1], &newest }, seal.RuleTrust, ""},
+		{"a version left out that the lockfile names", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+			b.Lockfile, b.Trust = lockUnder(newest), b.Trust[:1]
+			resealed(b, "dana")
+		}, seal.RuleStale, ""},
+		{"a lockfile under the newest version", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+			b.Lockfile = lockUnder(newest)
+			resealed(b, "dana")
+		}, "", "dana@example.com"},
+		{"a version forged", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+			b.Trust = append([]trust.File(nil), b.Trust...)
+			b.Trust[1].Data = bytes.ReplaceAll(b.Trust[1].Data, []byte("dana@"), []byte("anda@"))
+		}, seal.RuleTrust, ""},
+		{"no trust list", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Root = nil, nil }, seal.RuleTrust, ""},
+		{"no trust list, though a root is pinned", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Require = nil, seal.RequireNone }, seal.RuleTrust, ""},
+		{"no trust list, though the lockfile names one", func(b *seal.Bundle, o *seal.VerifyOptions) {
+			b.Lockfile, b.Trust, o.Root, o.Require = lockUnder(newest), nil, nil, seal.RequireNone
+		}, seal.RuleTrust, ""},
+		{"no trust list, and none asked for", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Root, o.Require = nil, nil, seal.RequireNone }, "", ""},
+		{"no seal", func(b *seal.Bundle, _ *seal.VerifyOptions) { b.Seal = seal.BundleSeal{Kind: seal.RequireNone} }, seal.RuleMissing, ""},
+		{"no seal, and none asked for", func(b *seal.Bundle, o *seal.VerifyOptions) {
+			b.Seal, o.Require = seal.BundleSeal{Kind: seal.RequireNone}, seal.RequireNone
+		}, "", ""},
+		{"another kind of seal", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Require = seal.RequireSigstore }, seal.RuleMissing, ""},
+		{"held to a tag", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Require = seal.RequireTag }, seal.RuleRequire, ""},
+		{"held to nothing said", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Require = "" }, seal.RuleRequire, ""},
+		{"sigstore", func(b *seal.Bundle, o *seal.VerifyOptions) {
+			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("good")}
+			o.Require, o.Sigstore, o.Policy = seal.RequireSigstore, sigstoreStub("good"), policy
+		}, "", "ci@example.com"},
+		{"sigstore, forged", func(b *seal.Bundle, o *seal.VerifyOptions) {
+			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("bad")}
+			o.Require, o.Sigstore, o.Policy = seal.RequireSigstore, sigstoreStub("good"), policy
+		}, seal.RuleContent, ""},
+		{"sigstore, no identity", func(b *seal.Bundle, o *seal.VerifyOptions) {
+			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("good")}
+			o.Require, o.Sigstore, o.Policy = seal.RequireSigstore, sigstoreStub("good"), policy
+			o.Policy.Identity = ""
+		}, seal.RulePolicy, ""},
+		{"sigstore, no verifier", func(b *seal.Bundle, o *seal.VerifyOptions) {
+			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("good")}
+			o.Require = seal.RequireSigstore
+		}, seal.RuleRequire, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b, opts := newBundle(t, w), seal.VerifyOptions{Require: seal.RequireSignature, Root: w.root()}
+			if tc.change != nil {
+				tc.change(b, &opts)
+			}
+			s, err := seal.VerifyBundle(b, opts)
+			if got := ruleOf(err); got != string(tc.rule) {
+				t.Fatalf("rule %q, want %q (%v)", got, tc.rule, err)
+			}
+			if err == nil && (s.Signer != tc.signer || !bytes.Equal(s.Lockfile, b.Lockfile) || s.File == nil || s.Require != opts.Require || (s.Chain == nil) != (len(b.Trust) == 0)) {
+				t.Errorf("sealed %+v", s)
+			}
+		})
+	}
+}
+
+func TestVerifyCommit(t *testing.T) {
+	w := newWorld(t)
+	policy := seal.SigstorePolicy{Identity: "ci@example.com", Issuer: "https://issuer.example", TrustedRoot: []byte("{}"), Now: time.Unix(1764504000, 0)}
+	sigstore := seal.VerifyOptions{Require: seal.RequireSigstore, Root: w.root(), Policy: policy, Sigstore: sigstoreStub("good")}
+	none := seal.VerifyOptions{Require: seal.RequireNone, Root: w.root()}
+	check := func(what string, origin seal.Origin, opts seal.VerifyOptions, rule seal.Rule) {
+		t.Helper()
+		s, err := seal.VerifyCommit(t.Context(), w.repo, w.head(), lockPath, origin, opts)
+		if ruleOf(err) != string(rule) || err == nil && (s.Commit != w.head() || string(s.Lockfile) != sampleLock) {
+			t.Errorf("%s: %+v, %v; want the rule %q", what, s, err, rule)
+		}
+	}
+	check("a branch without a seal", seal.OriginBranch, none, "")
+	check("a branch held to sigstore", seal.OriginBranch, sigstore, seal.RuleRequire)
+	check("a tag without the file", seal.OriginTag, sigstore, seal.RuleMissing)
+	check("a tag held to its own signature", seal.OriginTag, seal.VerifyOptions{Require: seal.RequireTag}, seal.RuleRequire)
+	w.write(lockPath+seal.SigstoreSuffix, "good")
+	w.commit()
+	check("a tag with the file", seal.OriginTag, sigstore, "")
+	if err := os.RemoveAll(filepath.Join(w.dir, ".agentgateway")); err != nil {
+		t.Fatal(err)
+	}
+	w.commit()
+	check("the trust list removed", seal.OriginBranch, none, seal.RuleTrust)
+	check("an unsigned repository", seal.OriginBranch, seal.VerifyOptions{Require: seal.RequireNone}, "")
+	if err := os.Symlink("elsewhere", filepath.Join(w.dir, ".agentgateway")); err != nil {
+		t.Fatal(err)
+	}
+	w.commit()
+	check("a symlinked trust folder", seal.OriginBranch, seal.VerifyOptions{Require: seal.RequireNone}, seal.RuleTrust)
+}
+
+// smallBundle is a bundle to spoil. Its parts are not judged by ParseBundle.
+const smallBundle = `{"type":"agentgateway-bundle/v1","path":"agentgateway.lock","lockfile":"{}","trust":["{}"],"decisions":{"` + zeros + `":"{}"},"instructions":["x"],"seal":{"kind":"signature","text":"s"}}`
+
+const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// bundleFiles are texts that reader and schema judge alike, by name; the rest of
+// the strictness (a member twice, the order of instructions) is the reader's.
+var bundleFiles = []struct {
+	name, old, new string
+	good           bool
+}{
+	{"small", "", "", true},
+	{"white space", `","path"`, "\" \r\n,\t\"path\"", true},
+	{"no trust versions", `["{}"]`, `[]`, true},
+	{"no decisions", `{"` + zeros + `":"{}"}`, `{}`, true},
+	{"no instructions", `["x"]`, `[]`, true},
+	{"no seal", `"signature","text":"s"`, `"none","text":""`, true},
+	{"sigstore", `"signature"`, `"sigstore"`, true},
+	{"a path in a folder", `"agentgateway.lock"`, `"a/b.c/d..e"`, true},
+	{"another type", `bundle/v1`, `bundle/v2`, false},
+	{"an unknown member", `"path":`, `"x":1,"path":`, false},
+	{"a missing member", `"trust":["{}"],`, ``, false},
+	{"type missing", `"type":"agentgateway-bundle/v1",`, ``, false},
+	{"a path upwards", `"agentgateway.lock"`, `"../agentgateway.lock"`, false},
+	{"a rooted path", `"agentgateway.lock"`, `"/agentgateway.lock"`, false},
+	{"an empty path", `"agentgateway.lock"`, `""`, false},
+	{"a path of here", `"agentgateway.lock"`, `"."`, false},
+	{"a path through here", `"agentgateway.lock"`, `"a/./b"`, false},
+	{"a folder's path", `"agentgateway.lock"`, `"a/"`, false},
+	{"a long path", `"agentgateway.lock"`, `"` + strings.Repeat("a", 4097) + `"`, false},
+	{"a lockfile as an object", `"{}","trust"`, `{},"trust"`, false},
+	{"trust as an object", `["{}"]`, `{}`, false},
+	{"a version as an object", `["{}"]`, `[{}]`, false},
+	{"decisions as a list", `{"` + zeros + `":"{}"}`, `[]`, false},
+	{"a short id", zeros, zeros[1:], false},
+	{"an id in capitals", zeros, zeros[1:] + "A", false},
+	{"a decision as an object", zeros + `":"{}"`, zeros + `":{}`, false},
+	{"instructions as null", `["x"]`, `null`, false},
+	{"instructions twice", `["x"]`, `["x","x"]`, false},
+	{"a seal of a tag", `"signature"`, `"tag"`, false},
+	{"a seal without text", `"text":"s"`, `"text":""`, false},
+	{"a text without seal", `"signature"`, `"none"`, false},
+	{"a seal without kind", `"kind":"signature",`, ``, false},
+	{"a seal with more", `"kind":`, `"by":"x","kind":`, false},
+	{"a list", "", "[]", false},
+	{"something after", "", smallBundle + "{}", false},
+	{"cut short", "", smallBundle[:len(smallBundle)-1], false},
+	{"nothing", "", " ", false},
+}
+
+func TestBundleFiles(t *testing.T) {
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("bundle.json", bytes.NewReader(schema.Bundle)); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("bundle.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range bundleFiles {
+		text := smallBundle
+		switch {
+		case tc.old != "":
+			text = strings.Replace(smallBundle, tc.old, tc.new, 1)
+		case tc.new != "":
+			text = tc.new
+		}
+		if tc.old != "" && text == smallBundle {
+			t.Errorf("%s: nothing was changed", tc.name)
+		}
+		_, err := seal.ParseBundle([]byte(text))
+		if (err == nil) != tc.good || err != nil && ruleOf(err) != string(seal.RuleBundle) {
+			t.Errorf("%s: reader %v", tc.name, err)
+		}
+		var value any
+		decoder := json.NewDecoder(strings.NewReader(text))
+		err = decoder.Decode(&value)
+		if err == nil && decoder.More() {
+			err = errors.New("something after")
+		}
+		if err == nil {
+			err = compiled.Validate(value)
+		}
+		if (err == nil) != tc.good {
+			t.Errorf("%s: schema %v", tc.name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"a member twice":     strings.Replace(smallBundle, `"path"`, `"path":"a","path"`, 1),
+		"a decision twice":   strings.Replace(smallBundle, `"`+zeros, `"`+zeros+`":"","`+zeros, 1),
+		"instructions order": strings.Replace(smallBundle, `["x"]`, `["Be kind.\n","x"]`, 1),
+		"decisions order":    strings.Replace(smallBundle, `"`+zeros, `"1`+zeros[1:]+`":"","`+zeros, 1),
+		"a lone surrogate":   strings.Replace(smallBundle, `"x"`, `"\ud800"`, 1),
+		"invalid UTF-8":      strings.Replace(smallBundle, `"x"`, "\"\xff\"", 1),
+	} {
+		if _, err := seal.ParseBundle([]byte(text)); ruleOf(err) != string(seal.RuleBundle) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err = seal.ParseBundle([]byte(strings.Replace(smallBundle, `,"path"`, ",\n\"path\u202e\"", 1)))
+	if err == nil || !strings.Contains(err.Error(), `line 2, column`) || !strings.Contains(err.Error(), `"path\u202e"`) {
+		t.Errorf("an error for people: %v", err)
+	}
+	var many strings.Builder
+	for n := range trust.MaxVersions + 1 {
+		fmt.Fprintf(&many, `,"%d"`, n)
+	}
+	if _, err := seal.ParseBundle([]byte(strings.Replace(smallBundle, `["{}"]`, "["+many.String()[1:]+"]", 1))); ruleOf(err) != string(seal.RuleBundle) {
+		t.Errorf("too many versions: %v", err)
+	}
+}
+
+// FuzzParseBundle checks that a text is refused with a reason, or is a bundle that
+// is written and read as the same.
+func FuzzParseBundle(f *testing.F) {
+	for _, tc := range bundleFiles {
+		if tc.old != "" {
+			f.Add([]byte(strings.Replace(smallBundle, tc.old, tc.new, 1)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		b, err := seal.ParseBundle(src)
+		if err != nil {
+			if e, ok := errors.AsType[*seal.Error](err); !ok || e.Detail == "" || e.Hint == "" {
+				t.Fatalf("error %#v", err)
+			}
+			return
+		}
+		text, err := seal.WriteBundle(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := seal.ParseBundle(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b, again); diff != "" {
+			t.Fatalf("read back (-first +second):\n%s", diff)
+		}
+		_, _ = seal.VerifyBundle(b, seal.VerifyOptions{Require: seal.RequireNone})
+	})
+}

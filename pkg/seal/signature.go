@@ -1,0 +1,99 @@
+package seal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"agentgateway-lock/pkg/sshsig"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// The files of detached seals stand beside the lockfile under its name and one
+// of these.
+const (
+	SignatureSuffix = ".sig"           // made by Sign
+	SigstoreSuffix  = ".sigstore.json" // made by a SigstoreSigner
+)
+
+// Deployers tells who may seal.
+type Deployers interface {
+	// Deployer returns the principal that a key is listed under as a deployer.
+	Deployer(key ssh.PublicKey) (principal string, ok bool)
+}
+
+// A Signature is a seal by an SSH key that was verified.
+type Signature struct {
+	Principal   string // of the deployer, as the trust list names it
+	Fingerprint string // of the key: SHA256:…
+}
+
+const (
+	hintSealAgain = "have a deployer seal the lockfile again with agentgateway seal"
+	hintDeployer  = "list the key with agentgateway trust add --role deployer, or have a listed deployer seal the lockfile"
+)
+
+// Sign returns the detached seal of a lockfile: the armored signature over its
+// bytes in the namespace agentgateway-lock@v1, as ssh-keygen -Y sign makes it.
+// Nothing is signed with a key that deployers does not list; that is an
+// [*Error] with [RuleSigner].
+func Sign(ctx context.Context, lockfile []byte, signer sshsig.Signer, deployers Deployers) ([]byte, error) {
+	if _, err := listed("the seal", signer.PublicKey(), deployers); err != nil {
+		return nil, err
+	}
+	s, err := sshsig.Sign(ctx, signer, sshsig.NamespaceLock, lockfile)
+	if err != nil {
+		return nil, fmt.Errorf("sealing the lockfile: %w", err)
+	}
+	return s.Armor(), nil
+}
+
+// VerifySignature verifies a detached seal over the bytes of a lockfile. The
+// error is an [*Error].
+func VerifySignature(lockfile, armored []byte, deployers Deployers) (*Signature, error) {
+	return verify("the signature", lockfile, armored, sshsig.NamespaceLock, deployers)
+}
+
+// verify holds an armored signature over message to one namespace and to the
+// listed deployers.
+func verify(subject string, message, armored []byte, ns sshsig.Namespace, deployers Deployers) (*Signature, error) {
+	s, err := sshsig.ParseArmor(armored)
+	if err != nil {
+		return nil, &Error{RuleSignature, subject, "it is not one SSH signature: " + err.Error(), hintSealAgain, err}
+	}
+	if err := sshsig.Verify(message, s, ns); err != nil {
+		return nil, unverified(subject, s, ns, err)
+	}
+	return listed(subject, s.PublicKey, deployers)
+}
+
+func unverified(subject string, s *sshsig.Signature, ns sshsig.Namespace, err error) *Error {
+	ve, ok := errors.AsType[*sshsig.VerifyError](err)
+	switch {
+	case ok && ve.Rule == sshsig.RuleNamespace:
+		return &Error{RuleNamespace, subject, fmt.Sprintf("it was made for the namespace %q, and a seal of this kind needs %q", string(s.Namespace), string(ns)), hintSealAgain, err}
+	case ok && ve.Rule == sshsig.RuleMismatch:
+		return &Error{RuleMismatch, subject, "the key " + s.Fingerprint() + " signed other bytes than these", "check that the file is the one that was sealed, or " + hintSealAgain, err}
+	}
+	return &Error{RuleSignature, subject, "it cannot be accepted: " + err.Error(), hintSealAgain, err}
+}
+
+func listed(subject string, key ssh.PublicKey, deployers Deployers) (*Signature, error) {
+	print := sshsig.Fingerprint(key)
+	principal, ok := deployers.Deployer(key)
+	if !ok {
+		return nil, &Error{RuleSigner, subject, "the key " + print + " is not a listed deployer's", hintDeployer, nil}
+	}
+	return &Signature{principal, print}, nil
+}
+
+// quote makes text from an input safe to print, and short.
+func quote[T ~string | ~[]byte](s T) string {
+	const most = 60
+	if len(s) > most {
+		return strconv.Quote(string(s[:most])) + "…"
+	}
+	return strconv.Quote(string(s))
+}

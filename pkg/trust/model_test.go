@@ -1,0 +1,394 @@
+package trust
+
+import (
+	"path"
+	"slices"
+
+	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/surface"
+)
+
+// The model says in the plainest way who may do what and what is in force. It
+// shares no code with the package but the names of things, keeps no caches, and
+// works on sets.
+type model struct {
+	versions  []modelVersion // newest last
+	decisions map[canonical.Digest]*modelDecision
+	items     map[Key]*modelItem
+	targets   map[string]string
+}
+
+type modelVersion struct {
+	digest                   canonical.Digest
+	signers                  []modelSigner
+	approve, critical, admin int
+	allowSelf                bool
+	stands                   map[canonical.Digest]bool
+}
+
+type modelSigner struct {
+	name, person string
+	keys         []string
+	admin, may   bool // may decide
+	pattern      string
+}
+
+// modelItem is what the lockfile holds of an item.
+type modelItem struct {
+	digest  canonical.Digest
+	absent  bool
+	pointer canonical.Digest
+}
+
+type modelDecision struct {
+	action  Action
+	trust   canonical.Digest
+	by      string
+	keys    []string
+	about   map[Key]modelAbout
+	foreign bool // of another repository or lockfile
+	future  bool
+}
+
+type modelAbout struct {
+	digest    canonical.Digest
+	proposers []string
+	critical  bool
+	previous  []canonical.Digest
+	serial    int64
+}
+
+// modelState is what decisions have made of an item.
+type modelState struct {
+	force            canonical.Digest
+	by               canonical.Digest
+	barred           map[canonical.Digest]bool
+	disabled, paused bool
+}
+
+func (m *model) current() *modelVersion { return &m.versions[len(m.versions)-1] }
+
+func (v *modelVersion) signer(key string) *modelSigner {
+	for i := range v.signers {
+		if slices.Contains(v.signers[i].keys, key) {
+			return &v.signers[i]
+		}
+	}
+	return nil
+}
+
+func (v *modelVersion) alone() bool {
+	persons := map[string]bool{}
+	for _, s := range v.signers {
+		persons[s.person] = true
+	}
+	return len(persons) == 1 || v.allowSelf
+}
+
+func (m *model) made(d *modelDecision) *modelVersion {
+	for i := range m.versions {
+		if m.versions[i].digest == d.trust {
+			return &m.versions[i]
+		}
+	}
+	return nil
+}
+
+func gives(a Action) bool { return a == Approve || a == Rollback || a == Enable || a == Resume }
+
+// who returns the person that a key counts as for an item of a decision; empty for
+// nobody.
+func (m *model) who(id canonical.Digest, d *modelDecision, key string, item Key) string {
+	now := m.current()
+	s := now.signer(key)
+	self := now.alone()
+	if now.stands[id] {
+		self = self || m.made(d).alone()
+		for i := len(m.versions) - 1; i >= 0 && s == nil; i-- {
+			s = m.versions[i].signer(key)
+		}
+	}
+	if s == nil || !s.may {
+		return ""
+	}
+	server, _ := path.Match(s.pattern, item.Server)
+	target, _ := path.Match(s.pattern, m.targets[item.Server])
+	if !server || !target {
+		return ""
+	}
+	if gives(d.action) && !self && slices.Contains(d.about[item].proposers, s.person) {
+		return ""
+	}
+	return s.person
+}
+
+func (m *model) need(d *modelDecision, item Key) int {
+	now := m.current()
+	switch {
+	case !gives(d.action):
+		return 1
+	case d.about[item].critical || item.Kind == surface.KindSource:
+		return max(now.approve, now.critical)
+	}
+	return now.approve
+}
+
+func (m *model) persons(id canonical.Digest, d *modelDecision, item Key) map[string]bool {
+	persons := map[string]bool{}
+	if !m.sound(d) {
+		return persons
+	}
+	for _, key := range d.keys {
+		if person := m.who(id, d, key, item); person != "" {
+			persons[person] = true
+		}
+	}
+	return persons
+}
+
+// sound reports a decision that could count at all.
+func (m *model) sound(d *modelDecision) bool {
+	made := m.made(d)
+	if d.foreign || d.future || made == nil {
+		return false
+	}
+	for _, key := range d.keys {
+		if s := made.signer(key); s != nil && s.name == d.by {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) counts(id canonical.Digest, item Key) bool {
+	d := m.decisions[id]
+	return len(m.persons(id, d, item)) >= m.need(d, item)
+}
+
+// about returns the ids of the decisions about an item.
+func (m *model) about(item Key) []canonical.Digest {
+	var ids []canonical.Digest
+	for id, d := range m.decisions {
+		if _, ok := d.about[item]; ok && !d.foreign {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// ends returns the decisions about an item that no other follows.
+func (m *model) ends(item Key) []canonical.Digest {
+	ids := m.about(item)
+	return slices.DeleteFunc(slices.Clone(ids), func(id canonical.Digest) bool {
+		return slices.ContainsFunc(ids, func(o canonical.Digest) bool {
+			return slices.Contains(m.decisions[o].about[item].previous, id)
+		})
+	})
+}
+
+// reach collects id and all before it; false where one is missing, says nothing
+// about the item, or has another serial than it must.
+func (m *model) reach(id canonical.Digest, item Key, into map[canonical.Digest]bool) bool {
+	d := m.decisions[id]
+	if d == nil || d.foreign {
+		return false
+	}
+	about, ok := d.about[item]
+	if !ok {
+		return false
+	}
+	into[id] = true
+	var last int64
+	for _, p := range about.previous {
+		if !into[p] && !m.reach(p, item, into) {
+			return false
+		}
+		last = max(last, m.decisions[p].about[item].serial)
+	}
+	return about.serial == last+1
+}
+
+// whole reports whether the decisions about an item form one chain from its
+// pointer.
+func (m *model) whole(item Key) bool {
+	pointer := m.items[item].pointer
+	all := m.about(item)
+	if pointer.IsZero() {
+		return len(all) == 0
+	}
+	reached := map[canonical.Digest]bool{}
+	return m.reach(pointer, item, reached) && len(reached) == len(all)
+}
+
+// after returns the state after several decisions that nothing follows yet: one,
+// none, or the ends of a fork.
+func (m *model) after(ids []canonical.Digest, item Key) modelState {
+	out := modelState{barred: map[canonical.Digest]bool{}}
+	for _, id := range ids {
+		s := m.at(id, item)
+		for d := range s.barred {
+			out.barred[d] = true
+		}
+		out.disabled = out.disabled || s.disabled
+		out.paused = out.paused || s.paused
+		if len(ids) == 1 {
+			out.force, out.by = s.force, s.by
+		}
+	}
+	return out
+}
+
+// at returns the state after one decision.
+func (m *model) at(id canonical.Digest, item Key) modelState {
+	d := m.decisions[id]
+	s := m.after(d.about[item].previous, item)
+	if !m.counts(id, item) {
+		return s
+	}
+	digest := d.about[item].digest
+	switch d.action {
+	case Approve, Rollback:
+		if !s.disabled {
+			s.force, s.by = digest, id
+			delete(s.barred, digest)
+		}
+	case Reject:
+		if s.force == digest {
+			s.force, s.by = canonical.Digest{}, canonical.Digest{}
+		}
+		s.barred[digest] = true
+	case Disable:
+		s.disabled, s.force, s.by = true, canonical.Digest{}, canonical.Digest{}
+	case Enable:
+		s.disabled = false
+	case Pause:
+		s.paused = true
+	case Resume:
+		s.paused = false
+	}
+	return s
+}
+
+// state returns the status of an item and what is in force.
+func (m *model) state(item Key) (Status, modelState) {
+	it := m.items[item]
+	if !m.whole(item) {
+		return Conflict, modelState{}
+	}
+	var s modelState
+	if it.pointer.IsZero() {
+		s = m.after(nil, item)
+	} else {
+		s = m.at(it.pointer, item)
+	}
+	switch {
+	case it.absent:
+		return Absent, s
+	case item.Kind == surface.KindServer && s.paused:
+		return Paused, s
+	case item.Kind == surface.KindServer:
+		return Approved, s
+	case s.disabled:
+		return Disabled, s
+	case s.force == it.digest:
+		return Approved, s
+	case s.barred[it.digest]:
+		return Rejected, s
+	case !s.force.IsZero():
+		return Changed, s
+	}
+	return New, s
+}
+
+// overtaken reports whether a decision that counts follows id, near or far.
+func (m *model) overtaken(id canonical.Digest, item Key) bool {
+	for _, o := range m.about(item) {
+		before := map[canonical.Digest]bool{}
+		m.reach(o, item, before)
+		if o != id && before[id] && m.counts(o, item) {
+			return true
+		}
+	}
+	return false
+}
+
+// everApproved reports whether a decision that counts approved a digest.
+func (m *model) everApproved(item Key, digest canonical.Digest) bool {
+	return slices.ContainsFunc(m.about(item), func(id canonical.Digest) bool {
+		d := m.decisions[id]
+		return (d.action == Approve || d.action == Rollback) && d.about[item].digest == digest && m.counts(id, item)
+	})
+}
+
+// mayDecide reports whether a person with that key may make a decision about the
+// items as they are.
+func (m *model) mayDecide(d *modelDecision, key string) bool {
+	for item, about := range d.about {
+		if m.who(canonical.Digest{}, d, key, item) == "" {
+			return false
+		}
+		whole := m.whole(item)
+		if !whole && !m.healable(item) {
+			return false
+		}
+		s := m.after(m.ends(item), item)
+		it := m.items[item]
+		ok := true
+		switch d.action {
+		case Approve:
+			ok = !it.absent && !s.disabled && about.digest == it.digest
+		case Rollback:
+			ok = !it.absent && !s.disabled && m.everApproved(item, about.digest) && whole
+		case Reject:
+			ok = !s.barred[about.digest] || !whole
+		case Disable:
+			ok = !s.disabled || !whole
+		case Enable:
+			ok = s.disabled
+		case Pause:
+			ok = !s.paused || !whole
+		case Resume:
+			ok = s.paused || !whole
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// healable reports a fork: every decision about the item is whole behind itself,
+// and the pointer is one of them or nothing.
+func (m *model) healable(item Key) bool {
+	for _, id := range m.about(item) {
+		if !m.reach(id, item, map[canonical.Digest]bool{}) {
+			return false
+		}
+	}
+	p := m.items[item].pointer
+	return p.IsZero() || slices.Contains(m.about(item), p)
+}
+
+// mayCosign reports whether a signature by key to a decision would be taken.
+func (m *model) mayCosign(id canonical.Digest, key string) bool {
+	d := m.decisions[id]
+	if !m.sound(d) || slices.Contains(d.keys, key) {
+		return false
+	}
+	useful := false
+	for item, about := range d.about {
+		it := m.items[item]
+		switch {
+		case it == nil || !m.whole(item):
+			return false
+		case m.counts(id, item):
+			continue
+		case m.overtaken(id, item) || about.digest != it.digest:
+			return false
+		}
+		if m.who(id, d, key, item) != "" {
+			useful = true
+		}
+	}
+	return useful
+}
