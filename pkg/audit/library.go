@@ -89,6 +89,16 @@ func (l *library) lockfile(ctx context.Context, p *point) (*lock, error) {
 	})
 }
 
+// lockfileOrNone reads the lockfile of a point; noLock also for one that does not
+// parse, which is another commit's fault than the one that is looked at.
+func (l *library) lockfileOrNone(ctx context.Context, p *point) (*lock, error) {
+	lock, err := l.lockfile(ctx, p)
+	if _, ok := errors.AsType[*lockfile.Error](err); ok {
+		lock, err = noLock, nil
+	}
+	return lock, err
+}
+
 func newLock(f *lockfile.File) *lock {
 	l := &lock{file: f, items: map[trust.Key]locked{}}
 	for _, s := range f.Servers {
@@ -138,6 +148,16 @@ func (l *library) chain(ctx context.Context, p *point) (*trust.Chain, error) {
 		}
 		return c, size, err
 	})
+}
+
+// chainOrNone verifies the trust versions of a point; nil also for files that are
+// no chain.
+func (l *library) chainOrNone(ctx context.Context, p *point) (*trust.Chain, error) {
+	c, err := l.chain(ctx, p)
+	if _, ok := errors.AsType[*trust.ChainError](err); ok {
+		c, err = nil, nil
+	}
+	return c, err
 }
 
 // versions reads the files of the trust folder.
