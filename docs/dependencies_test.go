@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// docs/dependencies.md names every direct dependency at its version.
+// docs/dependencies.md names every direct dependency at its version: what go.mod
+// requires directly, and whatever else a package of this project imports.
 func TestDependencies(t *testing.T) {
 	read := func(path string) string {
 		t.Helper()
@@ -20,11 +22,22 @@ func TestDependencies(t *testing.T) {
 		}
 		return string(data)
 	}
-	required := map[string]string{}
+	required, indirect := map[string]string{}, map[string]string{}
 	for line := range strings.Lines(read("go.mod")) {
-		m := regexp.MustCompile(`^(?:require )?\s*(\S+\.\S+/\S+) (v\S+)\s*$`).FindStringSubmatch(line)
-		if m != nil {
+		m := regexp.MustCompile(`^(?:require )?\s*(\S+\.\S+/\S+) (v\S+)\s*(// indirect)?\s*$`).FindStringSubmatch(line)
+		switch {
+		case m == nil:
+		case m[3] == "":
 			required[m[1]] = m[2]
+		default:
+			indirect[m[1]] = m[2]
+		}
+	}
+	for _, path := range imports(t) {
+		for module, version := range indirect {
+			if path == module || strings.HasPrefix(path, module+"/") {
+				required[module] = version
+			}
 		}
 	}
 	if len(required) == 0 {
@@ -37,4 +50,18 @@ func TestDependencies(t *testing.T) {
 	if diff := cmp.Diff(required, named); diff != "" {
 		t.Errorf("docs/dependencies.md (-go.mod +page):\n%s", diff)
 	}
+}
+
+// imports are the paths that packages and tests of this project import.
+func imports(t *testing.T) []string {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .Imports "\n"}}
+{{join .TestImports "\n"}}
+{{join .XTestImports "\n"}}`, "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
 }

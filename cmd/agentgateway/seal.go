@@ -112,7 +112,8 @@ func (c *verifyCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	if sealed.Require == seal.RequireNone {
-		fmt.Fprintln(a.stderr, "note: the bundle bears no seal; only its trust chain and decisions were verified")
+		_, err = fmt.Fprintf(a.stdout, "%s bears no seal; its trust chain verifies.\n", textcheck.Terminal(sealed.Path))
+		return err
 	}
 	where := ""
 	if sealed.Ref != "" {

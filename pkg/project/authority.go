@@ -134,24 +134,37 @@ func versionFiles(t tree) ([]trust.File, error) {
 // decisionFiles reads every file of the decisions folder, on all cores. A file
 // that is no decision by its name is read too, so that the ledger reports it.
 func decisionFiles(t tree) ([]trust.DecisionFile, error) {
+	paths, err := decisionPaths(t)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]trust.DecisionFile, len(paths))
+	for i, name := range paths {
+		files[i].Path = name
+	}
+	return files, readAll(t, files)
+}
+
+// decisionPaths lists the files of the decisions folder.
+func decisionPaths(t tree) ([]string, error) {
 	folders, err := t.names(decisionFolder)
 	if err != nil {
 		return nil, err
 	}
-	var files []trust.DecisionFile
+	var paths []string
 	for _, folder := range folders {
 		names, err := t.names(path.Join(decisionFolder, folder))
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			files = append(files, trust.DecisionFile{Path: path.Join(decisionFolder, folder, name)})
+			paths = append(paths, path.Join(decisionFolder, folder, name))
 		}
-		if len(files) > trust.MaxDecisions {
+		if len(paths) > trust.MaxDecisions {
 			return nil, fmt.Errorf("%s holds more than %d files", decisionFolder, trust.MaxDecisions)
 		}
 	}
-	return files, readAll(t, files)
+	return paths, nil
 }
 
 func readAll(t tree, files []trust.DecisionFile) error {

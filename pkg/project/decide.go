@@ -209,6 +209,12 @@ func (p *Project) record(ctx context.Context, file *lockfile.File, made []*trust
 	}
 	out := &Decided{}
 	var paths []string
+	if !s.NoCommit {
+		var err error
+		if paths, err = p.uncommitted(ctx, file); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range made {
 		id := d.Statement.ID()
 		out.IDs, out.Action, out.By = append(out.IDs, id), d.Statement.Action, d.Statement.By

@@ -59,15 +59,10 @@ func (p *Project) commit(ctx context.Context, s Signing, signer sshsig.Signer, m
 	if s.NoCommit {
 		return "", nil
 	}
-	in := make([]string, 0, len(paths))
-	for _, name := range paths {
-		at, err := p.gitPath(name)
-		if err != nil {
-			return "", err
-		}
-		in = append(in, at)
+	in, err := p.committable(ctx, paths)
+	if err != nil {
+		return "", err
 	}
-	slices.Sort(in)
 	id, err := p.repo.Commit(ctx, gitrepo.CommitOptions{
 		Paths: slices.Compact(in), Message: message, RunHooks: s.RunHooks,
 		Sign: func(ctx context.Context, payload []byte) ([]byte, error) {
@@ -85,6 +80,77 @@ func (p *Project) commit(ctx context.Context, s Signing, signer sshsig.Signer, m
 		return id.String(), fmt.Errorf("the files are written, but not committed: %w", err)
 	}
 	return id.Short(), nil
+}
+
+// committable are the paths in the repository that a commit can hold: a file that
+// is gone, and was never committed, is none.
+func (p *Project) committable(ctx context.Context, paths []string) ([]string, error) {
+	var tree gitrepo.Hash
+	if head, err := p.repo.Resolve(ctx, "HEAD"); err == nil {
+		if tree, err = p.repo.TreeOf(ctx, head); err != nil {
+			return nil, err
+		}
+	}
+	in := make([]string, 0, len(paths))
+	for _, name := range paths {
+		at, err := p.gitPath(name)
+		if err != nil {
+			return nil, err
+		}
+		committed := false
+		if !tree.IsZero() {
+			if _, committed, err = p.repo.Lookup(ctx, tree, at); err != nil {
+				return nil, err
+			}
+		}
+		if committed || p.exists(name) {
+			in = append(in, at)
+		}
+	}
+	slices.Sort(in)
+	return in, nil
+}
+
+// uncommitted are what a decision builds on and HEAD does not have: decision
+// files, and where the lockfile is not as HEAD has it, that and its copies. A
+// decision is committed with the texts it is about and the decisions before it.
+func (p *Project) uncommitted(ctx context.Context, file *lockfile.File) ([]string, error) {
+	if p.repo == nil {
+		return nil, nil
+	}
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	unborn := err != nil
+	differs := func(name string) bool {
+		at, err := p.gitPath(name)
+		return err == nil && (unborn || p.repo.CheckWorktreeFile(ctx, head, at) != nil)
+	}
+	here, err := decisionPaths(workTree{p})
+	if err != nil {
+		return nil, err
+	}
+	committed := map[string]bool{}
+	if !unborn {
+		there, err := decisionPaths(commitTree{ctx, p, head})
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range there {
+			committed[name] = true
+		}
+	}
+	paths := slices.DeleteFunc(here, func(name string) bool { return committed[name] })
+	if !differs(p.Path) {
+		return paths, nil
+	}
+	paths = append(paths, p.Path)
+	for _, c := range lockfile.NewLayout(file).Copies {
+		for _, name := range []string{c.Path, c.Approved} {
+			if p.exists(name) && differs(name) {
+				paths = append(paths, name)
+			}
+		}
+	}
+	return paths, nil
 }
 
 // commitMessage spells a commit: a subject, and trailers that name what was done.

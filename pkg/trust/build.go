@@ -96,6 +96,7 @@ func Add(signer Signer) Change {
 			}
 		}
 		signer.Person = cmp.Or(signer.Person, signer.Principal)
+		signer.Keys = slices.Clone(signer.Keys) // later changes edit it
 		if len(signer.Roles) == 0 {
 			signer.Roles = []Role{Approver}
 		}
@@ -205,8 +206,7 @@ func parseAge(text string) (int64, error) {
 // the one that follows the newest. It refuses a key that is no admin's, and one
 // that has signed.
 func (c *Chain) Sign(ctx context.Context, v *Version, key SigningKey) (*Version, error) {
-	admin := newLink(v)
-	listed := admin.admin(key.Key())
+	listed := v.Signed.isAdmin(key.Key())
 	if c != nil {
 		if v.Signed.Version != c.Len()+1 || v.Signed.Previous != c.Digest() {
 			return nil, &ChainError{Rule: RuleForked, Version: v.Signed.Version, Detail: "it does not follow the newest version in force", Hint: "make it again on top of the newest"}

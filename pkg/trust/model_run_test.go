@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d, %d steps", seed, steps)
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	const perWorld = 60
 	var next, taken atomic.Int64
 	var done [len(stepNames)]atomic.Int64
@@ -75,7 +77,9 @@ type run struct {
 	t     *tree
 	other *tree // a branch, or nil
 	story []string
-	done  [len(stepNames)]int // steps that had an effect
+	// changed says that the tree is to be read and checked again.
+	changed bool
+	done    [len(stepNames)]int // steps that had an effect
 }
 
 const (
@@ -98,6 +102,7 @@ var stepNames = [...]string{"lock", "absent", "decide", "decide-refused", "cosig
 
 func (r *run) tell(step int, format string, args ...any) {
 	r.done[step]++
+	r.changed = r.changed || step != stepDecideRefused && step != stepCosignRefused && step != stepTamper
 	r.story = append(r.story, stepNames[step]+": "+fmt.Sprintf(format, args...))
 }
 
@@ -128,6 +133,10 @@ func (r *run) play(steps int) (err error) {
 				break
 			}
 		}
+		if !r.changed {
+			continue
+		}
+		r.changed = false
 		if err := r.t.load(); err != nil {
 			return err
 		}
@@ -240,14 +249,14 @@ func (r *run) decide() error {
 	key := r.anyKey()
 	want := r.expected(&p)
 	may := r.t.m.mayDecide(want, string(key))
-	s := r.t.state(r.t.lock())
+	s := r.t.state()
 	st, err := s.Draft(p)
 	var d *Decision
 	if err == nil {
 		d, err = s.Sign(context.Background(), st, testNow, key)
 	}
 	if may != (err == nil) {
-		return fmt.Errorf("%s %v by %s: the model says %v, and the error is %v", p.Action, p.Items, key[len(key)-8:], may, err)
+		return fmt.Errorf("%s %v by %s: the model says %v, and the error is %w", p.Action, p.Items, key[len(key)-8:], may, err)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*RefusalError](err); !ok {
@@ -287,9 +296,9 @@ func (r *run) cosign() error {
 		}
 	}
 	may := r.t.m.mayCosign(id, string(key))
-	d, err := r.t.state(r.t.lock()).Cosign(context.Background(), id, key)
+	d, err := r.t.state().Cosign(context.Background(), id, key)
 	if may != (err == nil) {
-		return fmt.Errorf("a signature by %s to %s: the model says %v, and the error is %v", key[len(key)-8:], id.Short(), may, err)
+		return fmt.Errorf("a signature by %s to %s: the model says %v, and the error is %w", key[len(key)-8:], id.Short(), may, err)
 	}
 	if err != nil {
 		r.tell(stepCosignRefused, "%v", err)

@@ -98,7 +98,8 @@ type tree struct {
 	chain     *Chain
 	files     map[canonical.Digest][]byte
 	ledger    *Ledger
-	serial    int // names texts and reasons
+	serial    int    // names texts and reasons
+	now       *State // of the files as they were last read
 	proposers map[canonical.Digest][]string
 }
 
@@ -145,6 +146,7 @@ func newTree() (*tree, error) {
 
 // load reads the files again.
 func (t *tree) load() (err error) {
+	t.now = nil
 	if t.chain == nil {
 		if t.chain, err = LoadChain(t.versions, nil, mallory); err != nil {
 			return err
@@ -238,13 +240,16 @@ func known(item Key, d canonical.Digest) canonical.Digest {
 	return d
 }
 
-func (t *tree) state(f *lockfile.File) *State {
-	return Evaluate(Input{Chain: t.chain, Ledger: t.ledger, Lockfile: f, Path: "agentgateway.lock", Now: testNow})
+func (t *tree) state() *State {
+	if t.now == nil {
+		t.now = Evaluate(Input{Chain: t.chain, Ledger: t.ledger, Lockfile: t.lock(), Path: "agentgateway.lock", Now: testNow})
+	}
+	return t.now
 }
 
 // check holds the state of every item against the model.
 func (t *tree) check() error {
-	s := t.state(t.lock())
+	s := t.state()
 	if len(s.Items) != len(modelKeys) {
 		return fmt.Errorf("there are %d items, not %d", len(s.Items), len(modelKeys))
 	}
