@@ -91,7 +91,7 @@ type hinter interface{ Hint() string }
 // run parses args, runs the command and returns the exit code.
 func (a *app) run(args []string) (code int) {
 	var c cli
-	parser, err := kong.New(&c,
+	parser, err := kong.New(&c, append(commandOptions(args),
 		kong.Name(a.program),
 		kong.Description("Pin what MCP servers tell your AI agents, in git."),
 		kong.Writers(a.stdout, a.stderr),
@@ -99,7 +99,7 @@ func (a *app) run(args []string) (code int) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
 		kong.ShortUsageOnError(),
 		kong.Vars{"program": a.program},
-	)
+	)...)
 	if err != nil {
 		return a.fail(err)
 	}

@@ -87,7 +87,7 @@ func TestScripts(t *testing.T) {
 	mounts := canMount()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
-		Cmds:          scriptCommands,
+		Cmds:          withSignCommands(scriptCommands),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
