@@ -136,7 +136,7 @@ func (a *app) readKey(file string) (string, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("--key: %w", err)
 		}
 		defer f.Close() //nolint:errcheck // it was only read
 		in = f
