@@ -22,15 +22,15 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build bin/agentgateway and bin/mockupstream
-	$(GO) build -trimpath -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
 
 .PHONY: install
 install: ## Install agentgateway where go install puts commands
-	$(GO) install -trimpath ./cmd/agentgateway
+	CGO_ENABLED=0 $(GO) install -trimpath ./cmd/agentgateway
 
 .PHONY: demo
 demo: ## See a rug pull caught, in a temporary repository
-	@$(GO) build -trimpath -o bin/ ./cmd/agentgateway
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/agentgateway
 	@bin/agentgateway demo
 
 .PHONY: test

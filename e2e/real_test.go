@@ -49,22 +49,21 @@ func TestRealServers(t *testing.T) {
 	if err := json.Unmarshal([]byte(first["/agentgateway.lock"]), &lock); err != nil {
 		t.Fatal(err)
 	}
-	// The numbers of tools are those that the packages' own documentation and
-	// source name.
+	// The numbers of tools are those that a client of a few lines lists.
 	tools := map[string]int{}
 	for name, s := range lock.Servers {
 		tools[name] = len(s.Tools)
 	}
-	want := map[string]int{"everything": 0, "filesystem": 14, "memory": 9, "sequential-thinking": 1, "playwright": 0}
+	want := map[string]int{"everything": 13, "filesystem": 14, "memory": 9, "sequential-thinking": 1, "playwright": 25}
 	if diff := cmp.Diff(want, tools); diff != "" {
 		t.Error(diff)
 	}
 	for range 2 {
-		out, _ = r.run(0, "lock")
-		holds(t, out, "agentgateway.lock is as it was")
 		out, _ = r.run(0, "diff")
 		holds(t, out, "nothing has changed")
 		r.run(0, "ci")
+		out, _ = r.run(0, "lock")
+		holds(t, out, "agentgateway.lock is as it was")
 	}
 	if diff := cmp.Diff(first, r.pinned()); diff != "" {
 		t.Error(diff)
@@ -81,7 +80,7 @@ func TestUpgradeUnderAnUnchangedCommand(t *testing.T) {
 	r.run(0, "ci")
 	r.link("everything", "@modelcontextprotocol/server-everything")
 	out, _ := r.run(1, "ci")
-	holds(t, out, "fail", "everything", "tool echo", "warning", "critical")
+	holds(t, out, "fail", "everything", "warning    tool echo", "Echoes back the input", "Echoes back the input string", "tool printEnv removed", "tool get-env added")
 	before := r.pinned()
 	r.run(1, "diff")
 	r.run(0, "lock", "--dry-run")

@@ -18,6 +18,16 @@ var Lockfile []byte
 //go:embed report.schema.json
 var Report []byte
 
+// Trust is the schema of a trust version.
+//
+//go:embed trust.schema.json
+var Trust []byte
+
+// Decision is the schema of a decision.
+//
+//go:embed decision.schema.json
+var Decision []byte
+
 // Bundle is the schema of the files that `agentgateway bundle` writes.
 //
 //go:embed bundle.schema.json

@@ -91,8 +91,7 @@ type hinter interface{ Hint() string }
 // run parses args, runs the command and returns the exit code.
 func (a *app) run(args []string) (code int) {
 	var c cli
-	grammar, options := c.grammar(args)
-	parser, err := kong.New(grammar, append(options,
+	parser, err := kong.New(&c, append(commandOptions(args),
 		kong.Name(a.program),
 		kong.Description("Pin what MCP servers tell your AI agents, in git."),
 		kong.Writers(a.stdout, a.stderr),

@@ -1,58 +1,93 @@
 package main
 
 import (
-	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 )
 
-// cli is the command line.
-type cli struct {
-	globals
+// cli is the command line but for its commands.
+type cli struct{ globals }
 
-	Init       initCmd       `cmd:"" group:"pin" help:"Lock for the first time and set up the gate."`
-	Lock       lockCmd       `cmd:"" group:"pin" help:"List every configured server and write the lockfile."`
-	Diff       diffCmd       `cmd:"" group:"pin" help:"Show every change between the lockfile and the live servers, or between two commits."`
-	CI         ciCmd         `cmd:"" name:"ci" group:"pin" help:"Fail on drift and on anything not approved."`
-	Review     reviewCmd     `cmd:"" group:"approve" help:"Show all that waits for a decision."`
-	Approve    approveCmd    `cmd:"" group:"approve" help:"Approve what was reviewed, with one signature."`
-	Reject     rejectCmd     `cmd:"" group:"approve" help:"Bar the locked text of an item."`
-	Disable    disableCmd    `cmd:"" group:"approve" help:"Switch an item off until it is enabled."`
-	Enable     enableCmd     `cmd:"" group:"approve" help:"Let an item be approved again."`
-	Pause      pauseCmd      `cmd:"" group:"approve" help:"Switch a server off, its approvals untouched."`
-	Resume     resumeCmd     `cmd:"" group:"approve" help:"Switch a paused server on again."`
-	Rollback   rollbackCmd   `cmd:"" group:"approve" help:"Go back to an earlier text that was approved."`
-	Trust      trustCmd      `cmd:"" group:"approve" help:"See and change who may approve."`
-	Seal       sealCmd       `cmd:"" group:"seal" help:"Sign the lockfile as a whole, for those who serve it."`
-	Verify     verifyCmd     `cmd:"" group:"seal" help:"Verify a seal."`
-	Bundle     bundleCmd     `cmd:"" group:"seal" help:"Put lockfile, trust list, decisions and seal into one file."`
-	List       listCmd       `cmd:"" group:"look" help:"List the locked servers and their items."`
-	Show       showCmd       `cmd:"" group:"look" help:"Show a server or one definition as it is locked."`
-	Hash       hashCmd       `cmd:"" group:"look" help:"Print the hashes of one definition."`
-	Serve      serveCmd      `cmd:"" group:"serve" help:"Enforce the committed lockfile at the agentgateway MCP gateway."`
-	Demo       demoCmd       `cmd:"" group:"other" help:"See a rug pull caught, in a temporary repository."`
-	Version    versionCmd    `cmd:"" group:"other" help:"Print the version."`
-	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell."`
+// command is one command. Its flags are made only where it is the one that runs:
+// making those of all commands costs more than most commands do.
+type command struct {
+	name, group, help string
+	make              func() any
 }
 
-// grammar returns what kong builds the command line of: the one command that args
-// begin with, else all. Building the flags of every command takes longer than
-// most of them run.
-func (c *cli) grammar(args []string) (any, []kong.Option) {
-	if len(args) == 0 || args[0] == "completion" { // which tells of all
-		return c, nil
-	}
-	v := reflect.ValueOf(c).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		name := f.Tag.Get("name")
-		if name == "" {
-			name = strings.ToLower(f.Name)
+// make returns a maker of commands of type T.
+func maker[T any]() func() any { return func() any { return new(T) } }
+
+// The commands, in the order of the help, and the groups they stand under.
+var commands = []command{
+	{"init", "pin", "Lock for the first time and set up the gate.", maker[initCmd]()},
+	{"lock", "pin", "List every configured server and write the lockfile.", maker[lockCmd]()},
+	{"diff", "pin", "Show every change between the lockfile and the live servers, or between two commits.", maker[diffCmd]()},
+	{"ci", "pin", "Fail on drift and on anything not approved.", maker[ciCmd]()},
+
+	{"review", "approve", "Show all that waits for a decision.", maker[reviewCmd]()},
+	{"approve", "approve", "Approve what was reviewed, with one signature.", maker[approveCmd]()},
+	{"reject", "approve", "Bar the locked text of an item.", maker[rejectCmd]()},
+	{"disable", "approve", "Switch an item off until it is enabled.", maker[disableCmd]()},
+	{"enable", "approve", "Let an item be approved again.", maker[enableCmd]()},
+	{"pause", "approve", "Switch a server off, its approvals untouched.", maker[pauseCmd]()},
+	{"resume", "approve", "Switch a paused server on again.", maker[resumeCmd]()},
+	{"rollback", "approve", "Go back to an earlier text that was approved.", maker[rollbackCmd]()},
+	{"trust", "approve", "See and change who may approve.", maker[trustCmd]()},
+
+	{"seal", "serve", "Sign the lockfile as a whole, for those who serve it.", maker[sealCmd]()},
+	{"verify", "serve", "Verify a seal.", maker[verifyCmd]()},
+	{"bundle", "serve", "Put lockfile, trust list, decisions and seal into one file.", maker[bundleCmd]()},
+	{"serve", "serve", "Enforce the committed lockfile at the agentgateway MCP gateway.", maker[serveCmd]()},
+
+	{"list", "look", "List the locked servers and their items.", maker[listCmd]()},
+	{"show", "look", "Show a server or one definition as it is locked.", maker[showCmd]()},
+	{"hash", "look", "Print the hashes of one definition.", maker[hashCmd]()},
+
+	{"demo", "other", "See a rug pull caught, in a temporary repository.", maker[demoCmd]()},
+	{"version", "other", "Print the version.", maker[versionCmd]()},
+	{"completion", "other", "Print a completion script for a shell.", maker[completionCmd]()},
+}
+
+// groups are the headings of the help.
+var groups = []kong.Group{
+	{Key: "pin", Title: "Pin what servers show:"},
+	{Key: "approve", Title: "Decide about it:"},
+	{Key: "serve", Title: "Enforce it:"},
+	{Key: "look", Title: "Look:"},
+	{Key: "other", Title: "Other:"},
+}
+
+// unbuilt stands for a command that does not run: the help names it.
+type unbuilt struct{}
+
+// commandOptions tells kong the commands. Only the one that args name has its
+// flags; the completion script needs those of all.
+func commandOptions(args []string) []kong.Option {
+	word := commandWordOf(args)
+	options := []kong.Option{kong.ExplicitGroups(groups)}
+	for _, c := range commands {
+		var made any = &unbuilt{}
+		if c.name == word || word == "completion" {
+			made = c.make()
 		}
-		if _, ok := f.Tag.Lookup("cmd"); ok && name == args[0] {
-			command := v.FieldByIndex(f.Index).Addr().Interface()
-			return &c.globals, []kong.Option{kong.DynamicCommand(name, f.Tag.Get("help"), f.Tag.Get("group"), command)}
+		options = append(options, kong.DynamicCommand(c.name, c.help, c.group, made))
+	}
+	return options
+}
+
+// commandWordOf returns the first word that is no flag and no flag's value; the
+// flags before a command are the global ones, which all take a value.
+func commandWordOf(args []string) string {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case !strings.HasPrefix(arg, "-"):
+			return arg
+		case slices.Contains([]string{"-C", "--dir", "--lockfile"}, arg):
+			i++
 		}
 	}
-	return c, nil
+	return ""
 }

@@ -57,6 +57,9 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 //	upstream stop NAME
 //	upstream describe NAME TOOL TEXT
 //	upstream knob NAME CHANGE[?QUERY] [BODY]
+//	upstream big NAME FILE          adds a tool big whose description is the file
+//	upstream status NAME METHOD CODE
+//	upstream result NAME METHOD JSON
 //	upstream await NAME METHOD      until a request of the method has arrived
 //	[!] upstream contacted NAME     whether any request has arrived
 //	upstream forget NAME            the requests that have arrived
@@ -93,6 +96,14 @@ func cmdUpstream(ts *testscript.TestScript, neg bool, args []string) {
 			values[key] = []string{value}
 		}
 		ts.Check(s.Apply(change, values, rest[1]))
+	case args[0] == "big" && len(rest) == 1:
+		s.SetTool(fmt.Sprintf(`{"name":"big","description":%q,"inputSchema":{}}`, ts.ReadFile(rest[0])))
+	case args[0] == "status" && len(rest) == 2:
+		code, err := strconv.Atoi(rest[1])
+		ts.Check(err)
+		s.Status(rest[0], code, nil)
+	case args[0] == "result" && len(rest) == 2:
+		s.Result(rest[0], rest[1])
 	case args[0] == "await" && len(rest) == 1:
 		w.await(ts, name, rest[0])
 	case args[0] == "contacted":

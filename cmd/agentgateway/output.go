@@ -102,13 +102,16 @@ func (a *app) projectEnv() (project.Env, error) {
 	}, nil
 }
 
-// githubOutputs writes annotations and the step summary of a GitHub job.
-func (a *app) githubOutputs(r *report.Report) error {
+// githubOutputs writes the annotations of a GitHub job, unless they are what
+// stands on standard output, and its step summary.
+func (a *app) githubOutputs(r *report.Report, format string) error {
 	if a.env("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
-	if err := report.GitHub(a.stderr, r); err != nil {
-		return err
+	if format != "github" {
+		if err := report.GitHub(a.stderr, r); err != nil {
+			return err
+		}
 	}
 	path := a.env("GITHUB_STEP_SUMMARY")
 	if path == "" {

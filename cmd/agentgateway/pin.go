@@ -172,7 +172,7 @@ func (c *ciCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := a.githubOutputs(rep); err != nil {
+	if err := a.githubOutputs(rep, c.Format); err != nil {
 		return err
 	}
 	return a.output(rep, c.outputFlags)

@@ -25,9 +25,10 @@ func TestMain(m *testing.M) {
 
 // mockserver is an MCP server on standard input and output for scripts:
 //
-//	mockserver [--mark FILE] [CHANGE[?QUERY]…]
+//	mockserver [--mark FILE] [--noise] [CHANGE[?QUERY]…]
 //
-// It notes in FILE, one line for each time, that it was started. The changes are
+// It notes in FILE, one line for each time, that it was started, and writes noise
+// between its messages. The changes are
 // those of package upstream; body=TEXT in the query is the body.
 func mockserver() {
 	args := os.Args[1:]
@@ -39,6 +40,10 @@ func mockserver() {
 		args = args[2:]
 	}
 	s := upstream.New(upstream.Options{})
+	if len(args) > 0 && args[0] == "--noise" {
+		s.StdoutNoise("starting up", `{"level":"info"}`)
+		args = args[1:]
+	}
 	for _, arg := range args {
 		if err := applyChange(s, arg); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -82,7 +87,7 @@ func TestScripts(t *testing.T) {
 	mounts := canMount()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
-		Cmds:          scriptCommands,
+		Cmds:          withSignCommands(scriptCommands),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")

@@ -46,7 +46,8 @@ func (c *trustInitCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n\n", textcheck.Terminal(c.As), committed(change.Commit))
+	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n", textcheck.Terminal(c.As), committed(change.Commit))
+	fmt.Fprintf(a.stdout, "Another person is listed with `%s trust add`; what waits for a decision is shown by `%[1]s review`.\n\n", a.program)
 	return a.pin(change)
 }
 

@@ -84,14 +84,14 @@ func (e *Evidence) judge(c *gitrepo.Commit, signers func(key string) *trust.Sign
 // maxIdentity is how much of an identity a statement can hold as a proposer.
 const maxIdentity = 255
 
-// identity is the one text for an author: the email in lower case, the name where
-// there is none. One too long to be recorded stands as its hash.
+// identity is the one text for an author: the email, or the name where there is
+// none, in lower case. One too long to be recorded stands as its hash.
 func identity(name, email string) string {
-	text := strings.ToLower(strings.TrimSpace(email))
+	text := strings.TrimSpace(email)
 	if text == "" {
 		text = strings.TrimSpace(name)
 	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.ToLower(strings.ToValidUTF8(text, "\uFFFD"))
 	switch {
 	case text == "":
 		return "nobody"
@@ -151,4 +151,13 @@ func broken(commit gitrepo.Hash, path string, err error) *Violation {
 		return v
 	}
 	return nil
+}
+
+// fingerprint names a key that is nobody's.
+func fingerprint(key string) string {
+	parsed, _, err := sshsig.ParsePublicKey([]byte(key))
+	if err != nil {
+		return "an unreadable key"
+	}
+	return sshsig.Fingerprint(parsed)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -34,6 +35,9 @@ type link struct {
 	noise func() int
 	// setVersion tells the transport the version of later requests.
 	setVersion func(version string)
+	// http makes requests besides those of conn; nil where messages come by one
+	// stream.
+	http *http.Client
 	// shut ends everything; hard leaves no grace.
 	shut func(hard bool)
 

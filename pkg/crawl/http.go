@@ -96,7 +96,7 @@ func (e *endpoint) connectStreamable(_ context.Context, b *budget) (*link, error
 		k.close(true)
 		return nil, err
 	}
-	k.conn = conn
+	k.conn, k.http = conn, client
 	return k, nil
 }
 

@@ -41,6 +41,7 @@ type Session struct {
 	info         ServerInfo
 	instructions *string
 	listChanged  bool
+	announces    bool // it declares that it tells when a list changes
 }
 
 // ServerInfo is what a server says it is. It decides nothing.
@@ -238,6 +239,7 @@ func (s *Session) readCapabilities(r *canonical.Reader) error {
 		name := string(key)
 		value, err := r.Raw()
 		s.capabilities[name] = string(value) != "null" && string(value) != "false"
+		s.announces = s.announces || announcesChanges(value)
 		return err
 	})
 }

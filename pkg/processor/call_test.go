@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
@@ -385,4 +387,35 @@ func TestDenialsAreDescribed(t *testing.T) {
 		}
 		seen[d.Code] = true
 	}
+}
+
+func TestEvidenceState(t *testing.T) {
+	in := files()
+	in.Servers = append(in.Servers, server("web"))
+	w := newWorld(t, in)
+	w.list(from("files").with("scope", "a"), echo)
+	w.now = w.now.Add(time.Minute)
+	w.list(from("files"), echo, add)
+	w.now = w.now.Add(time.Minute)
+	w.probe("files", surface.KindTool, echo)
+	want := []processor.EvidenceState{
+		{Server: "files", Scopes: 2, Entries: 4, Listed: start.Add(time.Minute), Probed: start.Add(2 * time.Minute)}, {Server: "web"},
+	}
+	if diff := cmp.Diff(want, w.p.Evidence()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A list whose hook began earlier does not overtake one that began later.
+func TestHooksThatEndOutOfOrder(t *testing.T) {
+	w := newWorld(t, files())
+	here := from("files")
+	w.now = start.Add(time.Second)
+	w.list(here, echoEvil)
+	w.now = start
+	w.list(here, echo)
+	w.wantRequest(here, "tools/call", call("echo"), processor.DeniedEvidenceContradicts)
+	w.now = start.Add(2 * time.Second)
+	w.list(here, echo)
+	w.wantRequest(here, "tools/call", call("echo"), "")
 }

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 	"time"
 
@@ -164,12 +165,16 @@ func (w *witness) probed(g *group, at time.Time) {
 }
 
 func (w *witness) record(s *scope, g *group, at time.Time) {
-	if last := s.newest[g.kind]; last != nil && g.content != 0 && last.content == g.content {
+	last := s.newest[g.kind]
+	overtaken := last != nil && last.at.After(at) // by a hook that began later
+	if !overtaken && last != nil && g.content != 0 && last.content == g.content {
 		last.at = at
 		return
 	}
 	now := &listing{g.content, at}
-	s.newest[g.kind] = now
+	if !overtaken {
+		s.newest[g.kind] = now
+	}
 	before := s.size
 	for i := range g.seen {
 		o := &g.seen[i]
@@ -179,8 +184,10 @@ func (w *witness) record(s *scope, g *group, at time.Time) {
 			s.lost = true
 			continue
 		}
-		s.items[k] = sight{o.digest, now}
-		if o.item != nil && !o.digest.IsZero() && o.digest != o.item.inForce && (!ok || old.digest != o.digest) {
+		if !ok || !old.listing.at.After(at) {
+			s.items[k] = sight{o.digest, now}
+		}
+		if o.item != nil && !o.digest.IsZero() && o.digest != o.item.inForce {
 			w.count(k, o.digest)
 		}
 	}
@@ -209,12 +216,7 @@ func (w *witness) count(k key, d canonical.Digest) {
 		w.shown[k] = shown
 	}
 	short := binary.BigEndian.Uint64(d[:])
-	for _, s := range shown.seen {
-		if s == short {
-			return
-		}
-	}
-	if len(shown.seen) <= maxDigests {
+	if len(shown.seen) <= maxDigests && !slices.Contains(shown.seen, short) {
 		shown.seen = append(shown.seen, short)
 	}
 }
@@ -292,4 +294,46 @@ func (s *scope) find(k key) (sight, bool) {
 	}
 	found, ok := s.items[k]
 	return found, ok
+}
+
+// EvidenceState is what there is of evidence about one server.
+type EvidenceState struct {
+	Server  string // of the lockfile
+	Scopes  int    // that listed it
+	Entries int    // items of all scopes, and of the probe
+	// Listed and Probed are when a listing of any scope, and a probe, last came;
+	// zero where none did.
+	Listed, Probed time.Time
+	// Lost says that evidence had to be forgotten since the start.
+	Lost bool
+}
+
+// state describes the evidence of a service.
+func (w *witness) state(name string) EvidenceState {
+	out := EvidenceState{Server: name}
+	if w == nil {
+		return out
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out.Scopes, out.Lost = len(w.scopes), w.lost
+	latest := func(s *scope) (at time.Time) {
+		out.Entries += len(s.items)
+		out.Lost = out.Lost || s.lost
+		for _, l := range s.newest {
+			if l != nil && l.at.After(at) {
+				at = l.at
+			}
+		}
+		return at
+	}
+	for _, s := range w.scopes {
+		if at := latest(s); at.After(out.Listed) {
+			out.Listed = at
+		}
+	}
+	if w.probe != nil {
+		out.Probed = latest(w.probe)
+	}
+	return out
 }

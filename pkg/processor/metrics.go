@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"agentgateway-lock/pkg/extmcp"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // Metrics are the measurements of one processor, in a registry of their own.
@@ -24,8 +25,8 @@ type Metrics struct {
 	probes    *prometheus.CounterVec
 	dropped   prometheus.Counter
 	policy    *prometheus.GaugeVec
-	lastInfo  prometheus.Labels
 	infoMu    sync.Mutex
+	lastInfo  prometheus.Labels
 }
 
 // metricsPrefix begins the name of every metric.
@@ -96,6 +97,15 @@ func (m *Metrics) decided(d *Decision) {
 	}
 }
 
+// probed counts a probe.
+func (m *Metrics) probed(_ string, err error) {
+	result := "ok"
+	if err != nil {
+		result = "failed"
+	}
+	m.probes.WithLabelValues(result).Inc()
+}
+
 // reloaded counts an attempt to refresh.
 func (m *Metrics) reloaded(err error) {
 	result := "ok"
@@ -134,5 +144,48 @@ func (m *Metrics) intercept() grpc.UnaryServerInterceptor {
 		answer, err := handler(ctx, req)
 		observe.Observe(time.Since(began).Seconds())
 		return answer, err
+	}
+}
+
+// evidenceAges is a prometheus.Collector of how long ago servers were listed.
+type evidenceAges struct {
+	processor *Processor
+	now       func() time.Time
+	age, lost *prometheus.Desc
+}
+
+func newEvidenceAges(p *Processor, now func() time.Time) *evidenceAges {
+	return &evidenceAges{
+		p, now,
+		prometheus.NewDesc(metricsPrefix+"evidence_age_seconds",
+			"Seconds since a server was last listed, by origin: through the gateway, or by a probe.", []string{"server", "origin"}, nil),
+		prometheus.NewDesc(metricsPrefix+"evidence_lost",
+			"1 where evidence about a server had to be forgotten since the start.", []string{"server"}, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (e *evidenceAges) Describe(out chan<- *prometheus.Desc) {
+	out <- e.age
+	out <- e.lost
+}
+
+// Collect implements prometheus.Collector.
+func (e *evidenceAges) Collect(out chan<- prometheus.Metric) {
+	for _, state := range e.processor.Evidence() {
+		server := textcheck.Terminal(state.Server)
+		for _, o := range []struct {
+			origin string
+			at     time.Time
+		}{{"gateway", state.Listed}, {"probe", state.Probed}} {
+			if !o.at.IsZero() {
+				out <- prometheus.MustNewConstMetric(e.age, prometheus.GaugeValue, e.now().Sub(o.at).Seconds(), server, o.origin)
+			}
+		}
+		lost := 0.0
+		if state.Lost {
+			lost = 1
+		}
+		out <- prometheus.MustNewConstMetric(e.lost, prometheus.GaugeValue, lost, server)
 	}
 }

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -73,10 +74,8 @@ func (r *route) native(k kind, name string) (service, rest string, ok bool) {
 	if !ok {
 		return "", name, false
 	}
-	for _, s := range r.services {
-		if s == service {
-			return service, rest, true
-		}
+	if slices.Contains(r.services, service) {
+		return service, rest, true
 	}
 	return "", name, false
 }

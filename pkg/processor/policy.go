@@ -18,8 +18,9 @@ const (
 	prompt
 	template
 	resource
-	kinds = 4
 )
+
+const kinds = 4
 
 // list describes the kind.
 func (k kind) list() surface.ListKind { return surface.ListKinds()[k] }
@@ -32,7 +33,7 @@ func kindOf(k surface.Kind) (kind, bool) {
 // A Policy is what is approved, and how that is applied. It does not change, but
 // for what it remembers of verdicts.
 type Policy struct {
-	id       string
+	input    Input
 	options  Options
 	services map[string]*server // by the gateway's target
 	names    map[string]*server // by the lockfile's name
@@ -74,16 +75,16 @@ var stateCodes = map[State]Code{
 
 // NewPolicy compiles a policy. It refuses an input that contradicts itself: two
 // servers with one name or one target, an item that stands twice, and values that
-// no constant of this package has.
+// no constant of this package has. The policy keeps the input, which must not be
+// changed thereafter.
 func NewPolicy(in Input) (*Policy, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
 	p := &Policy{
-		id: in.ID, options: in.Options, cache: newCache(maphash.MakeSeed()),
+		input: in, options: in.Options, cache: newCache(maphash.MakeSeed()),
 		services: make(map[string]*server, len(in.Servers)), names: make(map[string]*server, len(in.Servers)),
 	}
-	p.options.Deny = slices.Clone(in.Deny)
 	for i := range in.Servers {
 		s, err := newServer(&in.Servers[i])
 		if err != nil {
@@ -202,12 +203,6 @@ func (s *server) deny(ref Ref) {
 	}
 }
 
-// ID returns the ID of the input.
-func (p *Policy) ID() string { return p.id }
-
-// Options returns the options of the input.
-func (p *Policy) Options() Options {
-	o := p.options
-	o.Deny = slices.Clone(o.Deny)
-	return o
-}
+// Input returns what the policy was compiled from. It is shared, and not to be
+// changed.
+func (p *Policy) Input() Input { return p.input }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/lockfile"
@@ -151,41 +152,136 @@ func sameProbe(a, b ProbeTarget) bool {
 	return a.Source.Equal(b.Source) && a.Source.AllowPrivate == b.Source.AllowPrivate && slices.Equal(a.Covers, b.Covers)
 }
 
-// probe lists one server again and again.
+// probe lists one server again and again: when it is time, and at once where the
+// server announces a change.
 func (p *Prober) probe(ctx context.Context, t ProbeTarget) {
+	notices := make(chan struct{}, 1) // one that waits stands for any number
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	listens := false
+	var last canonical.Digest
+	gap := minProbeGap
 	for {
-		listing, err := p.list(ctx, t)
+		listing, announces, err := p.list(ctx, t)
 		if ctx.Err() != nil {
 			return
 		}
 		if err == nil {
 			p.record(t.Name, listing.Surface, p.opts.Now())
+			if mark := markOf(listing.Surface); mark == last {
+				// A server that announces a change whenever it is listed must not be
+				// listed without a pause.
+				gap = min(2*gap, max(p.opts.Every, minProbeGap))
+			} else {
+				last, gap = mark, minProbeGap
+			}
 		} else {
 			p.opts.Log.Warn("a probe failed", "server", shown(t.Name), "reason", shown(err.Error()))
+		}
+		if announces && !listens {
+			listens = true
+			listening.Go(func() { p.listen(ctx, t, notices) })
 		}
 		p.opts.Probed(t.Name, err)
 		p.mu.Lock()
 		delete(p.waiting, t.Name)
 		p.mu.Unlock()
-		select {
-		case <-ctx.Done():
+		if !p.pause(ctx, gap, notices) {
 			return
-		case <-time.After(p.opts.Every):
 		}
 	}
 }
 
-func (p *Prober) list(ctx context.Context, t ProbeTarget) (*crawl.Listing, error) {
+// minProbeGap is how long a server rests between two probes at least.
+const minProbeGap = 250 * time.Millisecond
+
+// pause waits for the next probe: gap at least, and then for a notice or until it
+// is time. It reports whether to go on.
+func (p *Prober) pause(ctx context.Context, gap time.Duration, notices <-chan struct{}) bool {
+	due := time.NewTimer(p.opts.Every)
+	defer due.Stop()
+	rest := time.NewTimer(min(gap, p.opts.Every))
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-rest.C:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-due.C:
+	case <-notices:
+	}
+	return true
+}
+
+// markOf tells surfaces apart that the gateway would show differently.
+func markOf(seen surface.Surface) canonical.Digest {
+	var text []byte
+	for _, kind := range surface.ListKinds() {
+		for _, d := range seen.Lists[kind.Kind].Definitions {
+			text = append(canonical.AppendString(text, d.Name), d.GatewayDigest[:]...)
+		}
+		text = append(text, '\n')
+	}
+	for _, r := range seen.Refused {
+		text = append(text, r.Raw[:]...)
+	}
+	return canonical.Sum(text)
+}
+
+// listen listens to what a server announces, again and again. What it announced
+// while nobody listened is unknown, so each beginning counts as a notice.
+func (p *Prober) listen(ctx context.Context, t ProbeTarget, notices chan<- struct{}) {
+	notice := func() {
+		select {
+		case notices <- struct{}{}:
+		default: // one that waits will list after this one, too
+		}
+	}
+	for wait := minProbeGap; ; wait = min(2*wait, max(p.opts.Every, minProbeGap)) {
+		began := time.Now()
+		session, err := p.open(ctx, t)
+		if err == nil {
+			notice()
+			err = session.Listen(ctx, notice)
+			session.Close()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		p.opts.Log.Debug("listening ended", "server", shown(t.Name), "reason", shown(err.Error()))
+		if time.Since(began) > max(p.opts.Every, minProbeGap) {
+			wait = minProbeGap // it was a long one
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// list lists a server once, and tells whether it announces changes.
+func (p *Prober) list(ctx context.Context, t ProbeTarget) (*crawl.Listing, bool, error) {
+	session, err := p.open(ctx, t)
+	if err != nil {
+		return nil, false, err
+	}
+	defer session.Close()
+	listing, err := session.List(ctx, t.Covers)
+	return listing, session.Announces(), err
+}
+
+func (p *Prober) open(ctx context.Context, t ProbeTarget) (*crawl.Session, error) {
 	conn, err := config.ConnectSource(t.Name, t.Source, p.opts.Lookup, "")
 	if err != nil {
 		return nil, err
 	}
-	session, err := p.opts.Lister.Open(ctx, crawl.Target{
+	return p.opts.Lister.Open(ctx, crawl.Target{
 		Name: t.Name, Transport: conn.Transport, URL: conn.URL, Headers: conn.Headers, AllowPrivate: conn.AllowPrivate,
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer session.Close()
-	return session.List(ctx, t.Covers)
 }

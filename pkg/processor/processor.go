@@ -48,11 +48,14 @@ func New(config Config) *Processor {
 	}
 }
 
-// SetPolicy puts a policy in force. Hooks in flight end with the one they began
-// with.
+// SetPolicy puts a policy in force; nil denies everything. Hooks in flight end
+// with the one they began with.
 func (p *Processor) SetPolicy(policy *Policy) {
 	old := p.policy.Swap(policy)
-	p.evidence.policyChanged(len(policy.services), old != nil && old.id == policy.id && policy.id != "")
+	if policy == nil {
+		return
+	}
+	p.evidence.policyChanged(len(policy.services), old != nil && old.input.ID == policy.input.ID && policy.input.ID != "")
 }
 
 // Policy returns the policy in force, or nil before the first.
@@ -178,4 +181,19 @@ func (p *Processor) list(d *Decision, policy *Policy, r *route, k kind, body []b
 
 func mutated(body []byte) *extmcp.McpResponseResult {
 	return &extmcp.McpResponseResult{Result: &extmcp.McpResponseResult_Mutated{Mutated: body}}
+}
+
+// Evidence describes the evidence about each server of the policy in force, in the
+// order of the input.
+func (p *Processor) Evidence() []EvidenceState {
+	policy := p.policy.Load()
+	if policy == nil {
+		return nil
+	}
+	out := make([]EvidenceState, 0, len(policy.input.Servers))
+	for i := range policy.input.Servers {
+		name := policy.input.Servers[i].Name
+		out = append(out, p.evidence.of(policy.names[name].target).state(name))
+	}
+	return out
 }

@@ -73,6 +73,9 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 		return nil, err
 	}
 	d := &Daemon{config: config, metrics: NewMetrics()}
+	if config.Prober != nil {
+		config.Prober.opts.Probed = d.metrics.probed
+	}
 	defer func() {
 		if err != nil {
 			d.close()
@@ -92,6 +95,7 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 		return nil, err
 	}
 	d.gauges()
+	d.metrics.registry.MustRegister(newEvidenceAges(d.processor, config.Now))
 	if d.hooks, err = listen(ctx, config.Listener.Address); err != nil {
 		return nil, err
 	}

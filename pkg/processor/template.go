@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxURI is how long a URI may be that is put to templates, in bytes, and
-// maxTemplate how long a template.
+// The bounds of matching, whose time is the product of the lengths.
 const (
-	maxURI      = 8 << 10
-	maxTemplate = 4 << 10
+	maxURI         = 4 << 10
+	maxTemplate    = 2 << 10
+	maxExpressions = 12
 )
 
 // A pattern recognises the URIs that a resource template (RFC 6570) expands to.
@@ -18,7 +18,7 @@ const (
 type pattern struct {
 	item   *item
 	start  string         // the literal before the first expression
-	match  *regexp.Regexp // nil where the template is none
+	match  *regexp.Regexp // nil where the template is none, or over a bound
 	closed bool           // start holds scheme and authority
 }
 
@@ -47,7 +47,7 @@ var authority = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*[/?#]`)
 func newPattern(it *item) pattern {
 	p := pattern{item: it}
 	rest := it.name
-	if len(rest) > maxTemplate {
+	if len(rest) > maxTemplate || strings.Count(rest, "{") > maxExpressions {
 		return p
 	}
 	p.start, _, _ = strings.Cut(rest, "{")

@@ -3,6 +3,7 @@ package processor_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -94,20 +95,17 @@ func from(services ...string) ask { return ask{services: services} }
 
 func (a ask) with(key string, value any) ask {
 	metadata := map[string]any{key: value}
-	for k, v := range a.metadata {
-		metadata[k] = v
-	}
+	maps.Copy(metadata, a.metadata)
 	return ask{a.services, metadata}
 }
 
-func (a ask) context(t *testing.T) *structpb.Struct {
-	t.Helper()
+func (a ask) context() *structpb.Struct {
 	if a.metadata == nil {
 		return nil
 	}
 	s, err := structpb.NewStruct(a.metadata)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return s
 }
@@ -115,7 +113,7 @@ func (a ask) context(t *testing.T) *structpb.Struct {
 // request puts a request hook and returns the code it is denied with.
 func (w *world) request(a ask, method, params string) processor.Code {
 	w.t.Helper()
-	in := &extmcp.McpRequest{ServiceNames: a.services, Method: method, MetadataContext: a.context(w.t)}
+	in := &extmcp.McpRequest{ServiceNames: a.services, Method: method, MetadataContext: a.context()}
 	if params != "" {
 		in.McpRequest = []byte(params)
 	}
@@ -134,7 +132,7 @@ func (w *world) request(a ask, method, params string) processor.Code {
 func (w *world) response(a ask, method, result string) (string, processor.Code) {
 	w.t.Helper()
 	out, err := w.p.CheckResponse(context.Background(), &extmcp.McpResponse{
-		ServiceNames: a.services, Method: method, MetadataContext: a.context(w.t), McpResponse: []byte(result),
+		ServiceNames: a.services, Method: method, MetadataContext: a.context(), McpResponse: []byte(result),
 	})
 	switch {
 	case err != nil:

@@ -83,7 +83,7 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 		}
 		next += " " + WorkflowPath
 	}
-	rep.Advice = append(rep.Advice, next)
+	rep.Advice = append(rep.Advice, next, fmt.Sprintf("Run `%s trust init --as you@example.com` to have every change approved by a person, with a signature.", p.Env.Program))
 	if original {
 		rep.Advice = append(rep.Advice, OriginalName+" is as it was; remove it once nothing reads it any more.")
 	}

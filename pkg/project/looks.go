@@ -26,17 +26,37 @@ type looks struct {
 }
 
 type namedItem struct {
-	key  trust.Key
-	text string
+	key   trust.Key
+	text  string
+	title bool
+}
+
+// mimics reports whether a name, or a title, may be taken for this one. The same
+// text is no imitation; nor is a title that is a name in capitals, as in Echo for
+// echo.
+func (n namedItem) mimics(key trust.Key, text string, title bool) bool {
+	if n.key == key || n.text == text {
+		return false
+	}
+	return !(title || n.title) || lowerASCII(n.text) != lowerASCII(text)
+}
+
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 func (p *Project) newLooks(file *lockfile.File, state *trust.State) *looks {
 	l := &looks{p: p, file: file, state: state, copies: p.copies(file), layout: lockfile.NewLayout(file), skeletons: map[string][]namedItem{}}
 	for _, it := range state.Items {
 		if it.Status == trust.Approved && it.Name != "" {
-			for _, text := range l.names(it, l.locked(it)) {
+			for i, text := range l.names(it, l.locked(it)) {
 				key := textcheck.Skeleton(strings.ToLower(text))
-				l.skeletons[key] = append(l.skeletons[key], namedItem{it.Key, text})
+				l.skeletons[key] = append(l.skeletons[key], namedItem{it.Key, text, i > 0})
 			}
 		}
 	}
@@ -149,7 +169,7 @@ func (l *looks) lookAlikes(it *trust.ItemState, definition []byte) []Suspicion {
 	for i, text := range l.names(it, definition) {
 		where := [...]string{"name", "title"}[i]
 		same := l.skeletons[textcheck.Skeleton(strings.ToLower(text))]
-		j := slices.IndexFunc(same, func(n namedItem) bool { return n.key != it.Key && n.text != text })
+		j := slices.IndexFunc(same, func(n namedItem) bool { return n.mimics(it.Key, text, i > 0) })
 		if j < 0 || it.Name == "" {
 			continue
 		}

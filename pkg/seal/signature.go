@@ -15,7 +15,7 @@ import (
 // of these.
 const (
 	SignatureSuffix = ".sig"           // made by Sign
-	SigstoreSuffix  = ".sigstore.json" // made by a SigstoreSigner
+	SigstoreSuffix  = ".sigstore.json" // made by pkg/seal/sigstore
 )
 
 // Deployers tells who may seal.
@@ -81,12 +81,12 @@ func unverified(subject string, s *sshsig.Signature, ns sshsig.Namespace, err er
 }
 
 func listed(subject string, key ssh.PublicKey, deployers Deployers) (*Signature, error) {
-	print := sshsig.Fingerprint(key)
+	fingerprint := sshsig.Fingerprint(key)
 	principal, ok := deployers.Deployer(key)
 	if !ok {
-		return nil, &Error{RuleSigner, subject, "the key " + print + " is not a listed deployer's", hintDeployer, nil}
+		return nil, &Error{RuleSigner, subject, "the key " + fingerprint + " is not a listed deployer's", hintDeployer, nil}
 	}
-	return &Signature{principal, print}, nil
+	return &Signature{principal, fingerprint}, nil
 }
 
 // quote makes text from an input safe to print, and short.

@@ -27,7 +27,7 @@ type Sealed struct {
 	Path     string // of the lockfile
 	Lockfile []byte
 	File     *lockfile.File // what Lockfile says
-	Chain    *trust.Chain   // nil where there is no trust list, which only RequireNone and RequireSigstore accept
+	Chain    *trust.Chain   // nil where there is no trust list, which RequireTag and RequireSignature refuse
 	// Signer is the deployer's principal, or the identity of a Sigstore seal; empty
 	// for RequireNone.
 	Signer      string
@@ -48,10 +48,10 @@ type TagOptions struct {
 	Signer  sshsig.Signer     // of a listed deployer
 }
 
-// SealTag makes an annotated tag that seals the lockfile of a commit, and returns
+// SignTag makes an annotated tag that seals the lockfile of a commit, and returns
 // it as VerifyTag does. Everything that VerifyTag would refuse is refused before
 // anything is signed.
-func SealTag(ctx context.Context, repo *gitrepo.Repo, opts TagOptions) (*Sealed, error) {
+func SignTag(ctx context.Context, repo *gitrepo.Repo, opts TagOptions) (*Sealed, error) {
 	subject := "tag " + opts.Name
 	c, err := readCommit(ctx, repo, opts.Commit, subject, opts.Path, opts.Root)
 	if err != nil {

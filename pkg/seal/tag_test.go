@@ -1,6 +1,7 @@
 package seal_test
 
 import (
+	"crypto/ed25519"
 	"encoding/pem"
 	"errors"
 	"os"
@@ -14,8 +15,6 @@ import (
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/trust"
 
-	"crypto/ed25519"
-
 	"golang.org/x/crypto/ssh"
 )
 
@@ -28,14 +27,14 @@ func (w *world) goodMessage() string {
 }
 
 func (w *world) seal(name, person string) (*seal.Sealed, error) {
-	return seal.SealTag(w.t.Context(), w.repo, seal.TagOptions{Name: name, Commit: w.head(), Path: lockPath, Root: w.root(), Signer: newKey(w.t, person)})
+	return seal.SignTag(w.t.Context(), w.repo, seal.TagOptions{Name: name, Commit: w.head(), Path: lockPath, Root: w.root(), Signer: newKey(w.t, person)})
 }
 
 func (w *world) verify(ref string) (*seal.Sealed, error) {
 	return seal.VerifyTag(w.t.Context(), w.repo, ref, lockPath, w.root())
 }
 
-func TestSealTag(t *testing.T) {
+func TestSignTag(t *testing.T) {
 	w := newWorld(t)
 	made, err := w.seal("lock/v1", "dana")
 	if err != nil {
@@ -67,7 +66,7 @@ func TestSealTag(t *testing.T) {
 	}
 }
 
-func TestSealTagRefuses(t *testing.T) {
+func TestSignTagRefuses(t *testing.T) {
 	w := newWorld(t)
 	for _, tc := range []struct {
 		name string
@@ -87,7 +86,7 @@ func TestSealTagRefuses(t *testing.T) {
 		if tc.opts.Signer == nil {
 			tc.opts.Signer = newKey(t, "dana")
 		}
-		if _, err := seal.SealTag(t.Context(), w.repo, tc.opts); ruleOf(err) != string(tc.rule) {
+		if _, err := seal.SignTag(t.Context(), w.repo, tc.opts); ruleOf(err) != string(tc.rule) {
 			t.Errorf("%s: %v, want the rule %s", tc.name, err, tc.rule)
 		}
 	}

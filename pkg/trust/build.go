@@ -96,6 +96,7 @@ func Add(signer Signer) Change {
 			}
 		}
 		signer.Person = cmp.Or(signer.Person, signer.Principal)
+		signer.Keys = slices.Clone(signer.Keys) // later changes edit it
 		if len(signer.Roles) == 0 {
 			signer.Roles = []Role{Approver}
 		}

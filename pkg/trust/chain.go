@@ -145,7 +145,7 @@ func newLink(v *Version) link {
 // isAdmin reports whether a version lists a key for an admin.
 func (s *Signed) isAdmin(key string) bool {
 	return slices.ContainsFunc(s.Signers, func(signer Signer) bool {
-		return slices.Contains(signer.Keys, key) && slices.Contains(signer.Roles, Admin)
+		return slices.Contains(signer.Keys, key) && signer.Has(Admin)
 	})
 }
 
@@ -195,7 +195,7 @@ func (c *Chain) missing(i int, v Verifier) ([]Quorum, error) {
 
 func (l *link) admin(key string) bool {
 	s := l.signers[key]
-	return s != nil && slices.Contains(s.Roles, Admin)
+	return s != nil && s.Has(Admin)
 }
 
 // quorums tells which thresholds the keys do not meet: of the version before
@@ -206,7 +206,7 @@ func (c *Chain) quorums(i int, keys []string) []Quorum {
 		have, could := map[string]bool{}, map[string]bool{}
 		for key, s := range l.signers {
 			switch {
-			case !slices.Contains(s.Roles, Admin):
+			case !s.Has(Admin):
 			case slices.Contains(keys, key):
 				have[s.Person] = true
 			default:

@@ -205,17 +205,15 @@ func (s *State) Sign(ctx context.Context, st *Statement, at time.Time, key Signi
 	if err := d.Statement.Check(); err != nil {
 		return nil, err
 	}
-	text := d.Statement.Canonical()
-	if text == nil {
-		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSize, Detail: fmt.Sprintf("its statement has more than %d bytes; decide about fewer items at once", MaxDecisionSize)}
+	if size := len(d.Format()); size > MaxDecisionSize-MaxSignatures*maxSignatureText {
+		return nil, &FormatError{Subject: decisionSubject, Rule: RuleSize, Detail: fmt.Sprintf("it would have %d bytes without signatures; decide about fewer items at once", size)}
 	}
-	var err error
-	d.Signatures, err = addSignature(ctx, key, sshsig.NamespaceDecision, text, nil)
+	signatures, err := addSignature(ctx, key, sshsig.NamespaceDecision, d.Statement.Canonical(), nil)
 	if err != nil {
 		return nil, err
 	}
-	_, err = ParseDecision(d.Format())
-	return d, err
+	d.Signatures = signatures
+	return d, nil
 }
 
 // Cosign returns the decision of that id with one more signature. It refuses one
@@ -275,11 +273,13 @@ func (s *State) mayCosign(e *entry, key string) error {
 // FindReview returns the decision whose statement has that review digest and lacks
 // signatures: the one that a second person is to co-sign.
 func (s *State) FindReview(review canonical.Digest) (id canonical.Digest, ok bool) {
+	seen := map[canonical.Digest]bool{}
 	for _, it := range s.Items {
 		for _, p := range it.Pending {
-			if s.ledger.entries[p.Decision].decision.Statement.ReviewDigest() == review {
+			if !seen[p.Decision] && s.ledger.entries[p.Decision].decision.Statement.ReviewDigest() == review {
 				return p.Decision, true
 			}
+			seen[p.Decision] = true
 		}
 	}
 	return canonical.Digest{}, false

@@ -181,8 +181,9 @@ func (p *parser) item(it *Item) error {
 	return nil
 }
 
-func (s *Statement) write(review bool) *writer {
-	w := &writer{dst: make([]byte, 0, 512+512*len(s.Items))}
+// write writes the statement in the order of the documentation.
+func (s *Statement) write() *writer {
+	w := &writer{dst: make([]byte, 0, s.size())}
 	w.open("", '{')
 	w.text("type", DecisionType)
 	w.digest("repository", s.Repository)
@@ -196,10 +197,8 @@ func (s *Statement) write(review bool) *writer {
 	w.close(']')
 	w.text("reason", s.Reason)
 	w.flag("acceptSuspicious", s.AcceptSuspicious)
-	if !review {
-		w.integer("at", s.At)
-		w.text("by", s.By)
-	}
+	w.integer("at", s.At)
+	w.text("by", s.By)
 	w.close('}')
 	return w
 }
@@ -218,16 +217,56 @@ func (w *writer) item(it *Item) {
 	w.close('}')
 }
 
-// Canonical returns the canonical form, which is what is signed. It is nil for a
-// statement beyond the limits of the format.
-func (s *Statement) Canonical() []byte { return s.write(false).canonical() }
+// appendCanonical writes the canonical form directly, members in byte order: it
+// is made of every decision that is read.
+func (s *Statement) appendCanonical(dst []byte, review bool) []byte {
+	w := writer{dst: dst}
+	w.open("", '{')
+	w.flag("acceptSuspicious", s.AcceptSuspicious)
+	w.text("action", string(s.Action))
+	if !review {
+		w.integer("at", s.At)
+		w.text("by", s.By)
+	}
+	w.open("items", '[')
+	for i := range s.Items {
+		it := &s.Items[i]
+		w.open("", '{')
+		w.digest("digest", it.Digest)
+		w.digest("gatewayDigest", it.GatewayDigest)
+		w.text("grade", it.Grade.String())
+		w.text("kind", string(it.Kind))
+		w.text("name", it.Name)
+		w.digests("previous", it.Previous)
+		w.texts("proposers", it.Proposers)
+		w.integer("serial", it.Serial)
+		w.text("server", it.Server)
+		w.close('}')
+	}
+	w.close(']')
+	w.text("lockfile", s.Lockfile)
+	w.text("reason", s.Reason)
+	w.digest("repository", s.Repository)
+	w.digest("trust", s.Trust)
+	w.text("type", DecisionType)
+	w.close('}')
+	return w.dst
+}
+
+// size guesses the length of the statement's text.
+func (s *Statement) size() int { return 512 + 512*len(s.Items) }
+
+// Canonical returns the canonical form, which is what is signed.
+func (s *Statement) Canonical() []byte { return s.appendCanonical(make([]byte, 0, s.size()), false) }
 
 // ID identifies the decision; its file is named by it.
 func (s *Statement) ID() canonical.Digest { return canonical.Sum(s.Canonical()) }
 
 // ReviewDigest identifies what a person agrees to: the hash of the canonical form
 // without the members by and at.
-func (s *Statement) ReviewDigest() canonical.Digest { return canonical.Sum(s.write(true).canonical()) }
+func (s *Statement) ReviewDigest() canonical.Digest {
+	return canonical.Sum(s.appendCanonical(make([]byte, 0, s.size()), true))
+}
 
 // Format returns the bytes of the decision's file.
-func (d *Decision) Format() []byte { return d.Statement.write(false).file("statement", d.Signatures) }
+func (d *Decision) Format() []byte { return d.Statement.write().file("statement", d.Signatures) }

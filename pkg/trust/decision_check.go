@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -99,4 +100,4 @@ func (s *Statement) checkItem(path string, it *Item, server bool) error {
 	return nil
 }
 
-func compareDigests(a, b canonical.Digest) int { return strings.Compare(string(a[:]), string(b[:])) }
+func compareDigests(a, b canonical.Digest) int { return bytes.Compare(a[:], b[:]) }

@@ -60,9 +60,9 @@ func (e *FormatError) Unwrap() error { return e.Err }
 
 // asFormatError places an error of reading: one of this package gets the line of
 // where the reader stood, one of pkg/canonical its own.
-func asFormatError(subject string, src []byte, err error) error {
-	var fe *FormatError
-	if !errors.As(err, &fe) {
+func asFormatError(subject string, src []byte, err error) *FormatError {
+	fe, ok := errors.AsType[*FormatError](err)
+	if !ok {
 		fe = &FormatError{Rule: RuleForm, Detail: err.Error(), Err: err}
 		if refusal, ok := errors.AsType[*canonical.Refusal](err); ok {
 			fe.Rule, fe.Detail = Rule(refusal.Rule), refusal.Detail

@@ -187,8 +187,8 @@ func (h *history) fold(j *judge) {
 			n.after.apply(&n.ref)
 		}
 	}
-	for i := len(h.nodes) - 1; i >= 0; i-- {
-		if n := &h.nodes[i]; n.counts || n.overtaken {
+	for _, n := range slices.Backward(h.nodes) {
+		if n.counts || h.nodes[at[n.entry.id]].overtaken {
 			for _, id := range n.item.Previous {
 				h.nodes[at[id]].overtaken = true
 			}
@@ -198,11 +198,30 @@ func (h *history) fold(j *judge) {
 
 // merge joins the effects of two ends of a fork: what either bars is barred.
 func (e effect) merge(o *effect) effect {
-	e.rejected = slices.Concat(e.rejected, o.rejected)
-	e.lifted = slices.Concat(e.lifted, o.lifted)
+	e.rejected = union(e.rejected, o.rejected)
+	e.lifted = union(e.lifted, o.lifted)
 	e.disabled, e.enabled = bar(e.disabled, e.enabled, o.disabled, o.enabled)
 	e.paused, e.resumed = bar(e.paused, e.resumed, o.paused, o.resumed)
 	return e
+}
+
+// union joins two lists, each decision once: the ends of a fork share what was
+// before it.
+func union(a, b []ref) []ref {
+	if len(a) == 0 || len(b) == 0 {
+		return slices.Concat(a, b)
+	}
+	there := make(map[*entry]bool, len(a))
+	for _, r := range a {
+		there[r.entry] = true
+	}
+	out := slices.Clone(a)
+	for _, r := range b {
+		if !there[r.entry] {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func bar(barred, lifted, otherBarred, otherLifted *ref) (*ref, *ref) {
@@ -245,8 +264,8 @@ func (e *effect) apply(r *ref) {
 
 // bars returns the newest decision that bars a digest.
 func (e *effect) bars(digest canonical.Digest) *ref {
-	for i := len(e.rejected) - 1; i >= 0; i-- {
-		if e.rejected[i].item.Digest == digest {
+	for i, r := range slices.Backward(e.rejected) {
+		if r.item.Digest == digest {
 			return &e.rejected[i]
 		}
 	}

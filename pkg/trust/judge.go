@@ -155,7 +155,7 @@ func (j *judge) standing(r ref, v *verdict, s *Signer) standing {
 	switch {
 	case s == nil:
 		return unknown
-	case !slices.Contains(s.Roles, Approver):
+	case !s.Has(Approver):
 		return notApprover
 	case !s.allows(r.item.Server, j.target(r.item.Server)):
 		return notAllowed

@@ -105,7 +105,7 @@ func (r *run) trust() error {
 	}
 	v, err := r.t.chain.Next(changes...)
 	if feasible := next.feasible(); feasible != (err == nil) {
-		return fmt.Errorf("the next version: the model says %v, and the error is %v", feasible, err)
+		return fmt.Errorf("the next version: the model says %v, and the error is %w", feasible, err)
 	}
 	if err != nil {
 		r.tell(stepTrustRefused, "%v", err)
@@ -149,7 +149,7 @@ func (r *run) signVersion(v *Version, next modelVersion, stand bool) error {
 		signed, err := r.t.chain.Sign(context.Background(), v, key)
 		old, now := m.current().signer(s.keys[0]), next.signer(s.keys[0])
 		if admin := old != nil && old.admin || now != nil && now.admin; admin != (err == nil) {
-			return fmt.Errorf("%s signs a version: the model says %v, and the error is %v", s.name, admin, err)
+			return fmt.Errorf("%s signs a version: the model says %v, and the error is %w", s.name, admin, err)
 		}
 		if err == nil {
 			v = signed
@@ -300,7 +300,7 @@ func (r *run) tamper() error {
 		if !same && now.InForce != nil && !r.t.m.everApproved(key, known(key, now.InForce.Digest)) {
 			return fmt.Errorf("tampered, %s: %v has in force what nobody approved", what, key)
 		}
-		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Grade == finding.Critical }) && !(same && now.Passes(false)) {
+		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Grade == finding.Critical }) && (!same || !now.Passes(false)) {
 			return fmt.Errorf("tampered, %s: %v was %s and is %s, and nothing says so", what, key, old.Status, now.Status)
 		}
 	}

@@ -256,7 +256,7 @@ func (r *run) decide() error {
 		d, err = s.Sign(context.Background(), st, testNow, key)
 	}
 	if may != (err == nil) {
-		return fmt.Errorf("%s %v by %s: the model says %v, and the error is %v", p.Action, p.Items, key[len(key)-8:], may, err)
+		return fmt.Errorf("%s %v by %s: the model says %v, and the error is %w", p.Action, p.Items, key[len(key)-8:], may, err)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*RefusalError](err); !ok {
@@ -298,7 +298,7 @@ func (r *run) cosign() error {
 	may := r.t.m.mayCosign(id, string(key))
 	d, err := r.t.state().Cosign(context.Background(), id, key)
 	if may != (err == nil) {
-		return fmt.Errorf("a signature by %s to %s: the model says %v, and the error is %v", key[len(key)-8:], id.Short(), may, err)
+		return fmt.Errorf("a signature by %s to %s: the model says %v, and the error is %w", key[len(key)-8:], id.Short(), may, err)
 	}
 	if err != nil {
 		r.tell(stepCosignRefused, "%v", err)

@@ -37,7 +37,7 @@ func (p *parser) failAt(at int, rule Rule, format string, args ...any) error {
 func (p *parser) within(step string, err error) error {
 	fe, ok := errors.AsType[*FormatError](err)
 	if !ok {
-		fe = asFormatError("", p.src, err).(*FormatError)
+		fe = asFormatError("", p.src, err)
 	}
 	switch {
 	case fe.Path == "":
@@ -276,7 +276,7 @@ func readWhole(subject string, src []byte, size int, body string, read func(*par
 // canonical form is the one form of what it says.
 func sameForm(subject string, raw, written []byte) error {
 	enc := canonical.Encoder{MaxSize: maxBody}
-	text, err := enc.Append(nil, raw)
+	text, err := enc.Append(make([]byte, 0, len(written)), raw)
 	if err != nil {
 		return asFormatError(subject, raw, err)
 	}

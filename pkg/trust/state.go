@@ -46,7 +46,8 @@ type Input struct {
 	Proposers func(Key) []string
 }
 
-// A State is what is decided about every item of a lockfile.
+// A State is what is decided about every item of a lockfile. Its fields may be
+// read by many at once; its methods are for one at a time.
 type State struct {
 	// Unsigned says that there is no trust list, so that what is locked counts as
 	// approved.
@@ -336,12 +337,35 @@ func (s *State) selfApproved(r *ref) bool {
 
 // pending lists the decisions that lack signatures and are not overtaken.
 func (s *State) pending(it *ItemState) {
-	h := &it.history
-	for i := len(h.nodes) - 1; i >= 0; i-- {
-		n := &h.nodes[i]
+	for _, n := range slices.Backward(it.history.nodes) {
 		if n.counts || n.overtaken {
 			continue
 		}
 		it.Pending = append(it.Pending, Pending{n.entry.id, n.action(), n.item.Digest, n.item.GatewayDigest, s.judge.tally(n.ref)})
 	}
+}
+
+// A Step is one decision in the history of an item.
+type Step struct {
+	Decision  canonical.Digest
+	Action    Action
+	Item      Item
+	Counts    bool // it took effect
+	Overtaken bool // a decision that counts came after it
+	Tally     Tally
+}
+
+// History returns the decisions about an item from the first to the newest, as far
+// as its chain can be followed.
+func (s *State) History(key Key) []Step {
+	it := s.byKey[key]
+	if it == nil || s.judge == nil {
+		return nil
+	}
+	steps := make([]Step, 0, len(it.history.nodes))
+	for i := range it.history.nodes {
+		n := &it.history.nodes[i]
+		steps = append(steps, Step{n.entry.id, n.action(), *n.item, n.counts, n.overtaken, s.judge.tally(n.ref)})
+	}
+	return steps
 }

@@ -1,10 +1,17 @@
 package trust
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
 
 	"github.com/google/go-cmp/cmp"
@@ -134,6 +141,24 @@ func TestEffects(t *testing.T) {
 			w.decide(bob, Approve, w.allKeys()...)
 			w.lock.Server("files").Target = "other"
 		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		{"covers changed", func(w *world) {
+			w.decide(bob, Approve, w.allKeys()...)
+			w.lock.Server("files").Covers = []string{"tools"}
+		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		{"a header template changed", func(w *world) {
+			w.lock.Server("files").Source = &lockfile.Source{Transport: lockfile.HTTP, URL: "https://files.example.com", Headers: map[string]string{"A": "${A}"}}
+			w.decide(bob, Approve, w.allKeys()...)
+			w.lock.Server("files").Source.Headers["A"] = "${B}"
+		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		{"the server is no longer configured", func(w *world) {
+			w.decide(bob, Approve, read)
+			w.lock.Server("files").Absent = true
+		}, read, Absent, "read 1"},
+		{"refused", func(w *world) {
+			w.decide(bob, Approve, read)
+			w.tool("read").Absent = true
+			w.lock.Server("files").Refused = []surface.Refused{{Kind: surface.KindTool, Name: "read", Rule: canonical.RuleNumber, Raw: digestOf("raw")}}
+		}, read, Refused, "read 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := team(t)
@@ -340,4 +365,138 @@ func TestUnsigned(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+func TestHistory(t *testing.T) {
+	w := team(t, Set("threshold.approve", "2"))
+	read := toolKey("read")
+	first := w.decide([]string{"bob"}, Approve, read)
+	second := w.decide([]string{"carol"}, Reject, read)
+	var got []string
+	for _, step := range w.state().History(read) {
+		got = append(got, fmt.Sprintf("%s %s %d %v %v %v", step.Decision.Short(), step.Action, step.Item.Serial, step.Counts, step.Overtaken, step.Tally.Have))
+	}
+	want := []string{first.Short() + " approve 1 false true [Bob]", second.Short() + " reject 2 true false [Carol]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMaxAge(t *testing.T) {
+	w := team(t, Set("maxAge", "90d"))
+	w.decide([]string{"bob"}, Approve, w.allKeys()...)
+	w.now = w.now.AddDate(0, 0, 90)
+	if diff := cmp.Diff([]string(nil), codes(w.state().Findings)); diff != "" {
+		t.Error(diff)
+	}
+	w.now = w.now.Add(time.Second)
+	if diff := cmp.Diff([]string{"decision-expired"}, codes(w.state().Findings)); diff != "" {
+		t.Error(diff)
+	}
+	w.wantStatus(toolKey("read"), Approved)
+	w.decide([]string{"bob"}, Approve, w.allKeys()...)
+	if diff := cmp.Diff([]string(nil), codes(w.state().Findings)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEnforced(t *testing.T) {
+	w := team(t)
+	w.decide([]string{"bob"}, Approve, w.allKeys()...)
+	w.decide([]string{"bob"}, Reject, toolKey("read"))
+	if diff := cmp.Diff([]string{"item-rejected"}, codes(w.state().Findings)); diff != "" {
+		t.Error(diff)
+	}
+	w.change([]string{"alice"}, Set("enforced", "true"))
+	if diff := cmp.Diff([]string(nil), codes(w.state().Findings)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCritical holds that a source, and a change graded critical, need the
+// threshold of that name, or the other one where it is higher.
+func TestCritical(t *testing.T) {
+	source := Key{"files", surface.KindSource, ""}
+	for _, test := range []struct {
+		approve, critical string
+		tool, source      int
+	}{{"1", "1", 1, 1}, {"1", "2", 1, 2}, {"2", "1", 2, 2}, {"3", "2", 3, 3}} {
+		w := team(t, Set("threshold.approve", test.approve), Set("threshold.critical", test.critical))
+		s := w.state()
+		need := func(key Key, grade finding.Grade) int {
+			st, err := s.Draft(Proposal{Action: Approve, Items: []ProposedItem{{Key: key, Grade: grade}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.judge.need(ref{&entry{decision: &Decision{Statement: *st}}, &st.Items[0]})
+		}
+		if got := need(toolKey("read"), finding.Warning); got != test.tool {
+			t.Errorf("%+v: a tool needs %d", test, got)
+		}
+		if got := need(toolKey("read"), finding.Critical); got != test.source {
+			t.Errorf("%+v: a critical change needs %d", test, got)
+		}
+		if got := need(source, finding.Note); got != test.source {
+			t.Errorf("%+v: a source needs %d", test, got)
+		}
+	}
+}
+
+// TestPatterns holds that a mixed statement counts item by item.
+func TestPatterns(t *testing.T) {
+	w := team(t)
+	git := *w.lock.Servers[0]
+	git.Name = "git"
+	w.lock.Put(&git)
+	w.change([]string{"alice"}, Add(Signer{Principal: "dave@example.com", Person: "Dave", Keys: []string{testKey(t, "dave").Key()}, Servers: []string{"fi*"}}))
+	read, other := toolKey("read"), Key{"git", surface.KindTool, "read"}
+	st := mustDraft(t, w, Approve, read, other)
+	if _, err := w.state().Sign(t.Context(), st, w.now, testKey(t, "dave")); refusalRule(err) != RuleNotAllowed {
+		t.Errorf("the error is %v", err)
+	}
+	w.force([]string{"dave"}, st)
+	w.wantStatus(read, Approved)
+	w.wantStatus(other, New)
+}
+
+// TestForkAgain holds that an item can be forked and healed many times without
+// what is remembered of it doubling each time.
+func TestForkAgain(t *testing.T) {
+	read := toolKey("read")
+	w := team(t)
+	w.decide([]string{"bob"}, Reject, read)
+	for range 25 {
+		a, b := w.clone(), w.clone()
+		a.decide([]string{"bob"}, Disable, read)
+		b.decide([]string{"carol"}, Disable, read)
+		w = merge(a, b)
+		w.decide([]string{"bob"}, Enable, read)
+	}
+	it := w.state().Item(read)
+	if it.Status != Rejected || len(it.history.final.rejected) != 1 || it.serial() != 51 {
+		t.Errorf("it is %s, barred by %d decisions, at serial %d", it.Status, len(it.history.final.rejected), it.serial())
+	}
+}
+
+// TestSizeLimit holds that what would be too large is refused before anybody is
+// asked for a signature.
+func TestSizeLimit(t *testing.T) {
+	w := team(t)
+	st := mustDraft(t, w, Approve, toolKey("read"))
+	item := st.Items[0]
+	st.Items = nil
+	for i := range 200 {
+		item.Name = fmt.Sprintf("%04d", i) + strings.Repeat("x", 1<<16)
+		st.Items = append(st.Items, item)
+	}
+	if _, err := w.state().Sign(t.Context(), st, w.now, untouched{testKey(t, "bob")}); ruleOf(err) != RuleSize {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// untouched is a key that must not be asked to sign.
+type untouched struct{ SigningKey }
+
+func (untouched) Sign(context.Context, sshsig.Namespace, []byte) ([]byte, error) {
+	return nil, errors.New("asked for a signature")
 }

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,9 @@ type Signer struct {
 	Roles     []Role   // sorted; one or more
 	Servers   []string // patterns of servers and targets, sorted; empty for all
 }
+
+// Has reports whether the signer has a role.
+func (s *Signer) Has(role Role) bool { return slices.Contains(s.Roles, role) }
 
 // Thresholds say how many different persons must agree.
 type Thresholds struct {

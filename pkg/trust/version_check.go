@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/textcheck"
 )
@@ -40,7 +39,7 @@ func (s *Signed) Check() error {
 	if err := s.checkThresholds(); err != nil {
 		return err
 	}
-	if !ascending(s.Stands, func(a, b canonical.Digest) int { return strings.Compare(string(a[:]), string(b[:])) }) || len(s.Stands) > MaxStands {
+	if !ascending(s.Stands, compareDigests) || len(s.Stands) > MaxStands {
 		return s.fail(RuleOrder, "signed.stands", "the list is not sorted, holds something twice, or has more than %d entries", MaxStands)
 	}
 	if s.Rules.MaxAge < 0 || s.Rules.MaxAge > maxTime {
@@ -135,7 +134,7 @@ func (s *Signed) checkPersons() error {
 func (s *Signed) persons(role Role) int {
 	seen := map[string]bool{}
 	for i := range s.Signers {
-		if slices.Contains(s.Signers[i].Roles, role) {
+		if s.Signers[i].Has(role) {
 			seen[s.Signers[i].Person] = true
 		}
 	}

@@ -247,10 +247,10 @@ func (w *world) allKeys() []Key {
 func (w *world) wantStatus(key Key, want Status) {
 	w.t.Helper()
 	it := w.state().Item(key)
-	if it == nil {
-		w.t.Fatalf("there is no item %v", key)
-	}
-	if it.Status != want {
+	switch {
+	case it == nil:
+		w.t.Errorf("there is no item %v", key)
+	case it.Status != want:
 		w.t.Errorf("%v is %s (%s), not %s", key, it.Status, it.Why, want)
 	}
 }

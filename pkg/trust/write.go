@@ -76,7 +76,7 @@ func (w *writer) texts(name string, list []string) {
 // no reader accepts, such as text beyond the limits.
 func (w *writer) canonical() []byte {
 	enc := canonical.Encoder{MaxSize: maxBody}
-	text, err := enc.Append(nil, w.dst)
+	text, err := enc.Append(make([]byte, 0, len(w.dst)), w.dst)
 	if err != nil {
 		return nil
 	}

@@ -7,9 +7,9 @@
 // # What is accepted
 //
 // A [Verifier] takes a Sigstore bundle (application/vnd.dev.sigstore.bundle, up
-// to version 0.3), as `cosign sign-blob --bundle` makes it, with a message
-// signature over the bytes of the lockfile, and holds it to a
-// [seal.SigstorePolicy] and nothing else:
+// to version 0.3) or the older form of cosign before version 3, both as `cosign
+// sign-blob --bundle` makes them, with a message signature over the bytes of the
+// lockfile, and holds it to a [seal.SigstorePolicy] and nothing else:
 //
 //   - the certificate chains to an authority of the trusted root, names exactly
 //     one subject, which is the policy's identity byte for byte, and carries the

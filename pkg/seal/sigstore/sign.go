@@ -79,7 +79,7 @@ func (s *Signer) Sign(ctx context.Context, lockfile []byte, idToken string) ([]b
 			Signature:     signature,
 		}},
 	}
-	if err := in.witness(ctx, made.VerificationMaterial, digest[:], signature, certificate); err != nil {
+	if err := in.witness(ctx, made.GetVerificationMaterial(), digest[:], signature, certificate); err != nil {
 		return nil, err
 	}
 	return finish(made, lockfile, material)

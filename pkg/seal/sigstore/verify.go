@@ -45,7 +45,7 @@ func (Verifier) Verify(lockfile, bundleJSON []byte, policy seal.SigstorePolicy) 
 	if err != nil {
 		return err
 	}
-	b, signer, err := readBundle(bundleJSON)
+	b, signer, err := readBundle(bundleJSON, lockfile)
 	if err != nil {
 		return err
 	}
@@ -73,12 +73,18 @@ func readRoot(text []byte) (*root.TrustedRoot, error) {
 }
 
 // readBundle reads a bundle that holds one message signature and a certificate.
-func readBundle(text []byte) (*bundle.Bundle, *x509.Certificate, error) {
+func readBundle(text, lockfile []byte) (*bundle.Bundle, *x509.Certificate, error) {
 	if len(text) > seal.MaxSigstoreSize {
 		return nil, nil, fail(seal.RuleContent, hintSeal, nil, "it has %d bytes; the limit is %d", len(text), seal.MaxSigstoreSize)
 	}
 	b := &bundle.Bundle{}
-	if err := b.UnmarshalJSON(text); err != nil {
+	var err error
+	if isCosign(text) {
+		b, err = readCosign(text, lockfile)
+	} else {
+		err = b.UnmarshalJSON(text)
+	}
+	if err != nil {
 		return nil, nil, fail(seal.RuleContent, hintSeal, err, "it is not a Sigstore bundle: %s", quote(err.Error()))
 	}
 	if b.GetMessageSignature() == nil {
