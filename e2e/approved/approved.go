@@ -312,7 +312,7 @@ func (r *Repository) Tag(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = repo.Close() }()
-	_, err = seal.SealTag(ctx, repo, seal.TagOptions{Name: name, Commit: commit, Path: lockfile.DefaultName, Root: r.Root(), Signer: r.Alice})
+	_, err = seal.SignTag(ctx, repo, seal.TagOptions{Name: name, Commit: commit, Path: lockfile.DefaultName, Root: r.Root(), Signer: r.Alice})
 	return err
 }
 

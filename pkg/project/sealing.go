@@ -39,7 +39,7 @@ func (p *Project) SealTag(ctx context.Context, name, subject string, s Signing) 
 	if err != nil {
 		return nil, err
 	}
-	return seal.SealTag(ctx, p.repo, seal.TagOptions{Name: name, Commit: head, Path: at, Root: p.root, Subject: subject, Signer: signer})
+	return seal.SignTag(ctx, p.repo, seal.TagOptions{Name: name, Commit: head, Path: at, Root: p.root, Subject: subject, Signer: signer})
 }
 
 // SealSignature writes a detached signature over the lockfile of the work tree
