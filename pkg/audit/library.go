@@ -16,10 +16,11 @@ import (
 	"agentgateway-lock/pkg/trust"
 )
 
-// What is kept of lockfiles and chains, in bytes of their files.
+// What is kept of lockfiles and chains, in bytes of their files; in memory they
+// are several times as large.
 const (
-	keepLockfiles = 8 << 20
-	keepChains    = 4 << 20
+	keepLockfiles = 2 << 20
+	keepChains    = 1 << 20
 )
 
 // A library reads each judged file of a history once.

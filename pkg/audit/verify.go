@@ -183,8 +183,8 @@ func (v *verification) checkpoint(ctx context.Context) error {
 // errStop ends judging after the first violation.
 var errStop = errors.New("stop")
 
-// judgeSteps judges all steps at a time, as far as the first violation, and takes
-// what they found in the order of the walk.
+// judgeSteps judges the steps on all cores, at least as far as the first violation,
+// and takes what they found in the order of the walk.
 func (v *verification) judgeSteps(ctx context.Context) error {
 	outcomes := make([]outcome, len(v.steps))
 	err := inParallel(len(v.steps), func(i int) (err error) {
@@ -194,10 +194,18 @@ func (v *verification) judgeSteps(ctx context.Context) error {
 		}
 		return err
 	})
-	v.last = len(v.walk.nodes) - 1
-	if err != nil && !errors.Is(err, errStop) {
-		return err
+	if errors.Is(err, errStop) {
+		err = nil
 	}
+	if err == nil {
+		v.take(outcomes)
+	}
+	return err
+}
+
+// take puts what was found into the report, as far as the first violation.
+func (v *verification) take(outcomes []outcome) {
+	v.last = len(v.walk.nodes) - 1
 	for i := range outcomes {
 		o := &outcomes[i]
 		if v.before[v.steps[i].node.ID] {
@@ -213,10 +221,9 @@ func (v *verification) judgeSteps(ctx context.Context) error {
 		if o.violation != nil {
 			v.report.Violation = o.violation
 			v.last = v.walk.index[v.steps[i].node.ID]
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // count fills in how much was judged.
