@@ -11,7 +11,7 @@ import (
 type Input struct {
 	// ID names what was approved, such as a commit. Two policies of one ID differ
 	// in their options at most: bars on items that showed too many digests end
-	// when the ID changes.
+	// when the ID changes. Policies without one are all different.
 	ID      string
 	Servers []Server
 	Options
