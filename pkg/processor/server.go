@@ -217,6 +217,10 @@ func (d *Daemon) Run(ctx context.Context, hurry <-chan struct{}) error {
 	}
 }
 
+// stopGrace is how long a stop waits for calls in flight. Hooks take no time at
+// all, but a client that watches the health service would never end by itself.
+const stopGrace = 15 * time.Second
+
 // stop lets hooks in flight finish, unless it has to hurry.
 func (d *Daemon) stop(hurry <-chan struct{}) {
 	d.config.Log.Info("stopping: hooks in flight finish")
@@ -226,13 +230,17 @@ func (d *Daemon) stop(hurry <-chan struct{}) {
 		d.grpc.GracefulStop()
 		close(finished)
 	}()
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
 	select {
 	case <-finished:
+		return
 	case <-hurry:
-		d.config.Log.Warn("stopped at once")
-		d.grpc.Stop()
-		<-finished
+	case <-grace.C:
 	}
+	d.config.Log.Warn("stopped at once")
+	d.grpc.Stop()
+	<-finished
 }
 
 // close frees what the daemon holds; it may be called twice.
