@@ -81,19 +81,13 @@ func loadKey(ts *testscript.TestScript, name string) sshsig.Signer {
 
 // signAll signs a message with the keys of persons, sorted by key as files are.
 func signAll(ts *testscript.TestScript, keys string, ns sshsig.Namespace, message []byte) [][]byte {
-	var signers []sshsig.Signer
-	for name := range strings.SplitSeq(keys, ",") {
-		signers = append(signers, loadKey(ts, name))
-	}
-	slices.SortFunc(signers, func(a, b sshsig.Signer) int {
-		return strings.Compare(sshsig.FormatPublicKey(a.PublicKey()), sshsig.FormatPublicKey(b.PublicKey()))
-	})
 	var blobs [][]byte
-	for _, signer := range signers {
-		s, err := sshsig.Sign(context.Background(), signer, ns, message)
+	for name := range strings.SplitSeq(keys, ",") {
+		s, err := sshsig.Sign(context.Background(), loadKey(ts, name), ns, message)
 		ts.Check(err)
 		blobs = append(blobs, s.Blob())
 	}
+	slices.SortFunc(blobs, bytes.Compare)
 	return blobs
 }
 

@@ -35,6 +35,7 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"tamper":   cmdTamper,
 		"refused":  cmdRefused,
 		"follow":   cmdFollow,
+		"path":     cmdPath,
 	})
 	return all
 }
@@ -105,6 +106,28 @@ func cmdSaved(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("no line of stdout begins with %q", args[0])
+}
+
+// cmdPath puts the path of a decision's file into a variable; the id is in another,
+// or, where that is not set, the one decision there is:
+//
+//	path ID-VARIABLE VARIABLE
+func cmdPath(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: path ID-VARIABLE VARIABLE")
+	}
+	id := ts.Getenv(args[0])
+	if id == "" {
+		id = "*"
+	}
+	found, err := filepath.Glob(ts.MkAbs(".agentgateway/decisions/*/" + id + ".json"))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("there are %d decisions %s", len(found), id)
+	}
+	name, err := filepath.Rel(ts.MkAbs("."), found[0])
+	ts.Check(err)
+	ts.Setenv(args[1], filepath.ToSlash(name))
 }
 
 // cmdFollow runs a command that the last one printed, in a line of its own or in

@@ -66,9 +66,8 @@ const (
 	NamesNever    NameMode = "never"
 )
 
-// A Ref names a server, where Name is empty, or items of it: all that bear the
-// name, or the one of a kind. A kind without a name stands for the server's
-// instructions.
+// A Ref names a server, or items of it: all that bear the name, or the one of a
+// kind. The instructions have their kind and no name.
 type Ref struct {
 	Server string
 	Kind   surface.Kind

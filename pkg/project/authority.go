@@ -30,25 +30,34 @@ type authority struct {
 
 // tree is where the files of an authority are read from.
 type tree interface {
-	// names lists the files of a folder; none where there is no folder.
-	names(folder string) ([]string, error)
+	// entries lists a folder; nothing where there is none.
+	entries(folder string) ([]treeEntry, error)
 	// file reads one of them.
 	file(name string, limit int64) ([]byte, error)
+}
+
+// treeEntry is what stands in a folder.
+type treeEntry struct {
+	name   string
+	folder bool
 }
 
 // workTree is the tree that is checked out.
 type workTree struct{ p *Project }
 
-func (t workTree) names(folder string) ([]string, error) {
-	entries, err := t.p.dir.ReadDir(folder)
+func (t workTree) entries(folder string) ([]treeEntry, error) {
+	if info, err := t.p.dir.Lstat(folder); err == nil && !info.IsDir() {
+		return nil, &lockfile.LinkError{Path: folder}
+	}
+	found, err := t.p.dir.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
+	entries := make([]treeEntry, len(found))
+	for i, e := range found {
+		entries[i] = treeEntry{e.Name(), e.IsDir()}
 	}
-	return names, err
+	return entries, err
 }
 
 func (t workTree) file(name string, _ int64) ([]byte, error) { return t.p.store.ReadCopy(name) }
@@ -60,20 +69,20 @@ type commitTree struct {
 	commit gitrepo.Hash
 }
 
-func (t commitTree) names(folder string) ([]string, error) {
+func (t commitTree) entries(folder string) ([]treeEntry, error) {
 	at, err := t.p.gitPath(folder)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := t.p.repo.Dir(t.ctx, t.commit, at)
+	found, err := t.p.repo.Dir(t.ctx, t.commit, at)
 	if errors.Is(err, gitrepo.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name
+	entries := make([]treeEntry, len(found))
+	for i, e := range found {
+		entries[i] = treeEntry{e.Name, e.Mode == gitrepo.ModeFolder}
 	}
-	return names, err
+	return entries, err
 }
 
 func (t commitTree) file(name string, limit int64) ([]byte, error) {
@@ -108,16 +117,16 @@ func (p *Project) authorityIn(t tree, known *trust.Ledger) (authority, error) {
 func (p *Project) authority() (authority, error) { return p.authorityIn(workTree{p}, nil) }
 
 func versionFiles(t tree) ([]trust.File, error) {
-	names, err := t.names(trustFolder)
+	entries, err := t.entries(trustFolder)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) > trust.MaxVersions {
-		return nil, fmt.Errorf("%s holds %d files; the limit is %d", trustFolder, len(names), trust.MaxVersions)
+	if len(entries) > trust.MaxVersions {
+		return nil, fmt.Errorf("%s holds %d files; the limit is %d", trustFolder, len(entries), trust.MaxVersions)
 	}
 	var files []trust.File
-	for _, name := range names {
-		at := path.Join(trustFolder, name)
+	for _, e := range entries {
+		at := path.Join(trustFolder, e.name)
 		number, ok := trust.ParseVersionPath(at)
 		if !ok {
 			return nil, &hintError{fmt.Errorf("%s is not a trust version, by its name", at), "remove it: the folder holds 1.json, 2.json and so on"}
@@ -145,20 +154,26 @@ func decisionFiles(t tree) ([]trust.DecisionFile, error) {
 	return files, readAll(t, files)
 }
 
-// decisionPaths lists the files of the decisions folder.
+// decisionPaths lists the files of the decisions folder: those of its folders,
+// and whatever else stands there.
 func decisionPaths(t tree) ([]string, error) {
-	folders, err := t.names(decisionFolder)
+	entries, err := t.entries(decisionFolder)
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
-	for _, folder := range folders {
-		names, err := t.names(path.Join(decisionFolder, folder))
+	for _, e := range entries {
+		at := path.Join(decisionFolder, e.name)
+		if !e.folder {
+			paths = append(paths, at)
+			continue
+		}
+		files, err := t.entries(at)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			paths = append(paths, path.Join(decisionFolder, folder, name))
+		for _, f := range files {
+			paths = append(paths, path.Join(at, f.name))
 		}
 		if len(paths) > trust.MaxDecisions {
 			return nil, fmt.Errorf("%s holds more than %d files", decisionFolder, trust.MaxDecisions)

@@ -86,7 +86,7 @@ func (p *Project) gateSubject(s *subject, opts GateOptions, rep *report.Report) 
 		})
 	}
 	p.report(s, func(string, surface.Kind, string) bool { return true }, rep)
-	if last := &rep.Servers[len(rep.Servers)-1]; s.surface == nil && s.locked != nil && len(s.findings) == 0 {
+	if last := &rep.Servers[len(rep.Servers)-1]; s.surface == nil && s.locked != nil && len(s.findings)+len(s.undecidedBy) == 0 && last.State != report.Disabled {
 		last.State, last.Counts = report.NotChecked, countsOfEntry(s.locked)
 	}
 }

@@ -29,11 +29,11 @@ type TrustChange struct {
 // TrustInit writes and signs version 1 of a trust list, with one signer who is
 // admin and approver.
 func (p *Project) TrustInit(ctx context.Context, principal, person string, s Signing) (*TrustChange, error) {
-	names, err := workTree{p}.names(trustFolder)
+	there, err := workTree{p}.entries(trustFolder)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) > 0 {
+	if len(there) > 0 {
 		return nil, &hintError{errors.New("there is a trust list already"), fmt.Sprintf("`%s trust show` shows it; `%[1]s trust add` adds a person", p.Env.Program)}
 	}
 	if err := p.ready(ctx, s); err != nil {

@@ -181,11 +181,11 @@ func ParsePublicKey(line []byte) (key ssh.PublicKey, comment string, err error) 
 		return nil, "", keyError(RuleSize, nil, fmt.Sprintf("longer than %d bytes", maxKeyLine))
 	}
 	text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
-	if strings.ContainsAny(text, "\r\n") {
-		return nil, "", keyError(RuleLine, nil, "more than one line")
-	}
 	if strings.HasPrefix(text, "-----BEGIN") {
 		return nil, "", keyError(RuleLine, nil, "this is a private key; give the .pub file")
+	}
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, "", keyError(RuleLine, nil, "more than one line")
 	}
 	name, rest, _ := strings.Cut(text, " ")
 	encoded, comment, _ := strings.Cut(rest, " ")

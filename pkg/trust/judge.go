@@ -81,12 +81,17 @@ func (j *judge) judgeEntry(e *entry) *verdict {
 		v.code, v.detail = finding.StatementForeign, fmt.Sprintf("it names the trust version %s, which is not in force here", s.Trust.Short())
 		return v
 	}
-	signedBy := func(key string) bool {
-		signer := j.chain.links[made].signers[key]
-		return signer != nil && signer.Principal == s.By
+	listed, signed := false, false // then
+	for _, key := range e.keys {
+		if signer := j.chain.links[made].signers[key]; signer != nil {
+			listed, signed = true, signed || signer.Principal == s.By
+		}
 	}
 	switch at := time.Unix(s.At, 0); {
-	case !slices.ContainsFunc(e.keys, signedBy):
+	case !listed:
+		v.code, v.detail = finding.DecisionInvalid, fmt.Sprintf("no key that signed it is listed in trust version %d, which it names", made+1)
+		return v
+	case !signed:
 		v.code, v.detail = finding.DecisionInvalid, fmt.Sprintf("it says that it is by %s, who has not signed it", quote(s.By))
 		return v
 	case at.After(j.now.Add(future)):
