@@ -61,6 +61,20 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 	return j, nil
 }
 
+// noteOlder leaves a note of a lockfile that is an earlier one, where there is a
+// trust list: decisions, whose serials cannot go back, say what is in force, and a
+// server may well serve again what was approved before.
+func (j *judgement) noteOlder(findings []finding.Finding) {
+	if j == nil || j.base.chain == nil {
+		return
+	}
+	for i := range findings {
+		if findings[i].Code == finding.LockfileOlder {
+			findings[i].Grade = finding.Note
+		}
+	}
+}
+
 // always marks findings that fail a run whatever --fail-on says: it is about
 // drift, not about decisions.
 func always(findings []finding.Finding) []finding.Finding {

@@ -233,6 +233,9 @@ func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
 	case 1:
 		return keys, nil
 	case 0:
+		if err := p.disabled(r, item); err != nil {
+			return nil, err
+		}
 		why := "it does not wait for a decision"
 		if len(r.Items) > 0 {
 			why = "the digest that waits is " + r.Items[0].Digest.String()
@@ -240,4 +243,18 @@ func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
 		return nil, &hintError{fmt.Errorf("%s has no text of the digest %s to approve: %s", item, hash, why), fmt.Sprintf("look at it with `%s review`", p.Env.Program)}
 	}
 	return nil, fmt.Errorf("--hash %s: %d items of %s begin with it", hash, len(keys), item)
+}
+
+// disabled refuses an item that is disabled: it has to be enabled first.
+func (p *Project) disabled(r *Review, item string) error {
+	pick, err := pickItems(r.file, []string{item})
+	if err != nil {
+		return err
+	}
+	for _, it := range r.state.Items {
+		if it.Status == trust.Disabled && pick(it.Key) {
+			return &hintError{fmt.Errorf("%s is disabled", item), fmt.Sprintf("run `%s enable %s` first; it needs a fresh approval after that", p.Env.Program, item)}
+		}
+	}
+	return nil
 }
