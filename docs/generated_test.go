@@ -16,6 +16,8 @@ import (
 	"agentgateway-lock/pkg/finding"
 )
 
+//go:generate go test . -run ^TestGeneratedParts$ -count=1 -update
+
 var update = flag.Bool("update", false, "write the generated parts of the pages anew")
 
 // Parts of pages come from the program: the demo's output, the workflow that init

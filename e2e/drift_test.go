@@ -31,7 +31,7 @@ func TestRealDrift(t *testing.T) {
 			out, _ := r.run(1, "diff", "--format", "json")
 			got, golden := classification(t, out), filepath.Join("testdata", "drift-"+test.name+".golden")
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil { //nolint:gosec // it is committed
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}

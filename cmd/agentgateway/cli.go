@@ -36,6 +36,8 @@ var commands = []command{
 	{"resume", "approve", "Switch a paused server on again.", maker[resumeCmd]()},
 	{"rollback", "approve", "Go back to an earlier text that was approved.", maker[rollbackCmd]()},
 	{"trust", "approve", "See and change who may approve.", maker[trustCmd]()},
+	{"audit", "approve", "Verify and tell what was decided, from git history.", maker[auditCmd]()},
+	{"revert", "approve", "Restore lockfile and copies of before a commit; decisions stay.", maker[revertCmd]()},
 
 	{"seal", "serve", "Sign the lockfile as a whole, for those who serve it.", maker[sealCmd]()},
 	{"verify", "serve", "Verify a seal.", maker[verifyCmd]()},

@@ -253,7 +253,7 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	if !strings.Contains(data, old) {
 		ts.Fatalf("%s does not hold %q", args[0], old)
 	}
-	ts.Check(os.WriteFile(path, []byte(strings.Replace(data, old, fresh, 1)), 0o644)) //nolint:gosec // a script's file
+	ts.Check(os.WriteFile(path, []byte(strings.Replace(data, old, fresh, 1)), 0o644))
 }
 
 // cmdJSON holds a value in a JSON file, or in stdout, to a text:
@@ -270,7 +270,7 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
 	dec.UseNumber()
 	ts.Check(dec.Decode(&v))
-	for _, step := range strings.Fields(args[1]) {
+	for step := range strings.FieldsSeq(args[1]) {
 		next, ok := stepInto(v, step)
 		if !ok {
 			if neg {
@@ -326,7 +326,7 @@ func cmdWithin(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("within %s: unknown", args[0])
 	}
 	dir := ts.MkAbs(args[2])
-	ts.Check(os.MkdirAll(filepath.Clean(dir)+".after", 0o755)) //nolint:gosec // a script's folder
+	ts.Check(os.MkdirAll(filepath.Clean(dir)+".after", 0o755))
 	cmdExitcode(ts, false, slices.Concat([]string{args[1], "unshare", unshareFlags(), "sh", "-c", script, "within", dir}, args[3:]))
 }
 
@@ -350,9 +350,9 @@ func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	dir, err := lockfile.OpenDir(ts.MkAbs("."))
 	ts.Check(err)
-	defer dir.Close() //nolint:errcheck // it was only read
+	defer dir.Close()
 	unlock, err := dir.Lock(".agentgateway/write.lock")
 	ts.Check(err)
-	defer unlock() //nolint:errcheck // the script ends with it
+	defer unlock()
 	cmdExitcode(ts, neg, args[1:])
 }

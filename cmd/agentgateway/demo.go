@@ -41,7 +41,7 @@ func (demoCmd) Run(a *app) (err error) {
 
 	d := &demo{app: *a, server: server}
 	repository := filepath.Join(dir, "repository")
-	if err := os.Mkdir(repository, 0o755); err != nil { //nolint:gosec // as git makes folders
+	if err := os.Mkdir(repository, 0o755); err != nil {
 		return err
 	}
 	d.getenv = demoEnvironment(a.getenv, filepath.Join(dir, "state"))

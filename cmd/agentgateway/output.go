@@ -50,7 +50,7 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 		if err := renderers[format](&b, r); err != nil {
 			return fmt.Errorf("--report %s: %w", format, err)
 		}
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil { //nolint:gosec // a report is for everyone to read
+		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("--report %s: %w", format, err)
 		}
 	}
@@ -117,7 +117,7 @@ func (a *app) githubOutputs(r *report.Report, format string) error {
 	if path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // the runner's own file
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("the step summary: %w", err)
 	}
@@ -141,14 +141,14 @@ func columns(rows [][]string) string {
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		line := ""
+		var line strings.Builder
 		for i, cell := range row {
 			if i < len(row)-1 {
 				cell = fmt.Sprintf("%-"+strconv.Itoa(widths[i])+"s  ", cell)
 			}
-			line += cell
+			line.WriteString(cell)
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"agentgateway-lock/pkg/project"
 	"agentgateway-lock/pkg/seal"
@@ -16,6 +18,53 @@ type sealCmd struct {
 	Tag     string `placeholder:"NAME" help:"Make a signed tag of this name, such as lock/v1, of HEAD."`
 	Message string `placeholder:"TEXT" help:"The first line of the tag's message."`
 	SSHKey  string `name:"ssh-key" placeholder:"FILE" help:"The key to sign with (default: git's user.signingkey)."`
+
+	Sigstore      bool   `help:"Sign with an identity in place of a key."`
+	IdentityToken string `placeholder:"FILE" help:"With --sigstore: the identity token (default: the variable SIGSTORE_ID_TOKEN)."`
+	FulcioURL     string `name:"fulcio-url" placeholder:"URL" help:"With --sigstore: the certificate authority."`
+	RekorURL      string `name:"rekor-url" placeholder:"URL" help:"With --sigstore: the transparency log."`
+	TimestampURL  string `name:"timestamp-url" placeholder:"URL" help:"With --sigstore: the timestamp authority."`
+	TrustedRoot   string `placeholder:"FILE" help:"With --sigstore: the trusted root of the instance."`
+}
+
+// Validate implements kong's check of a command.
+func (c *sealCmd) Validate() error {
+	switch {
+	case c.Sigstore && (c.Tag != "" || c.SSHKey != ""):
+		return errors.New("--sigstore goes with neither --tag nor --ssh-key")
+	case c.Sigstore && (c.FulcioURL == "" || c.TrustedRoot == "" || c.RekorURL == "" && c.TimestampURL == ""):
+		return errors.New("--sigstore needs --fulcio-url, --trusted-root, and --rekor-url or --timestamp-url")
+	case c.Message != "" && c.Tag == "":
+		return errors.New("--message goes with --tag")
+	}
+	return nil
+}
+
+// identityToken reads the token that vouches for who signs.
+func (c *sealCmd) identityToken(a *app) (string, error) {
+	if c.IdentityToken == "" {
+		if token := a.env("SIGSTORE_ID_TOKEN"); token != "" {
+			return token, nil
+		}
+		return "", errors.New("--sigstore needs an identity token: pass --identity-token FILE, or set SIGSTORE_ID_TOKEN")
+	}
+	token, err := os.ReadFile(c.IdentityToken)
+	return strings.TrimSpace(string(token)), err
+}
+
+// signSigstore makes a Sigstore bundle over a lockfile.
+func (c *sealCmd) signSigstore(a *app) (func(context.Context, []byte) ([]byte, error), error) {
+	root, err := os.ReadFile(c.TrustedRoot)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.identityToken(a)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, lockfile []byte) ([]byte, error) {
+		return sigstoreSign(ctx, sigstoreInstance{c.FulcioURL, c.RekorURL, c.TimestampURL, root}, lockfile, token)
+	}, nil
 }
 
 func (c *sealCmd) Run(a *app, g *globals) error {
@@ -25,10 +74,19 @@ func (c *sealCmd) Run(a *app, g *globals) error {
 	}
 	defer p.Close() //nolint:errcheck // it was only read
 	signing := signFlags{SSHKey: c.SSHKey}.signing(a)
-	if c.Tag == "" {
-		if c.Message != "" {
-			return errors.New("--message goes with --tag")
+	switch {
+	case c.Sigstore:
+		sign, err := c.signSigstore(a)
+		if err != nil {
+			return err
 		}
+		name, err := p.SealSigstore(a.ctx, sign)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "Wrote %s.\n", textcheck.Terminal(name))
+		return err
+	case c.Tag == "":
 		name, err := p.SealSignature(a.ctx, signing)
 		if err != nil {
 			return err

@@ -17,24 +17,26 @@ import (
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/seal/sigstore"
 )
 
 // serveSource says where the policy comes from.
 type serveSource struct {
-	Repo       string `placeholder:"PATH|URL" help:"The repository to read commits from (default: that of -C)."`
-	Ref        string `placeholder:"REF" help:"A tag such as lock/v3, a branch, or a pattern of tags such as 'lock/v*', whose newest counts."`
-	Path       string `placeholder:"FILE" help:"The lockfile within the repository (default: --lockfile)."`
-	Bundle     string `placeholder:"FILE" help:"Serve from a bundle in place of a repository."`
-	GitToken   string `name:"git-token-file" placeholder:"FILE" help:"A token for a repository reached by https."`
-	GitSSHKey  string `name:"git-ssh-key" placeholder:"FILE" help:"A private key for a repository reached by ssh."`
-	TrustRoot  string `placeholder:"DIGEST" env:"AGENTGATEWAY_TRUST_ROOT" help:"The trust version that everything is verified from."`
-	Unsigned   bool   `help:"Serve a repository without a trust list: what is locked counts as approved."`
-	Require    string `enum:",tag,signature,sigstore,none" default:"" placeholder:"SEAL" help:"The seal to ask for: tag, signature, sigstore or none (default: tag for a tag, signature for a bundle)."`
-	Signature  string `placeholder:"FILE" help:"A detached signature of the bundle's lockfile."`
-	Sigstore   string `placeholder:"FILE" help:"A Sigstore bundle of the lockfile (default: the one beside it)."`
-	Identity   string `name:"certificate-identity" placeholder:"IDENTITY" help:"With sigstore: the one identity that may have signed."`
-	Issuer     string `name:"certificate-oidc-issuer" placeholder:"URL" help:"With sigstore: who vouched for the identity."`
-	TrustedTUF string `name:"trusted-root" placeholder:"FILE" help:"With sigstore: the trusted root; nothing is fetched."`
+	trustFlags
+
+	Repo        string `placeholder:"PATH|URL" help:"The repository to read commits from (default: that of -C)."`
+	Ref         string `placeholder:"REF" help:"A tag such as lock/v3, a branch, or a pattern of tags such as 'lock/v*', whose newest counts."`
+	Path        string `placeholder:"FILE" help:"The lockfile within the repository (default: --lockfile)."`
+	Bundle      string `placeholder:"FILE" help:"Serve from a bundle in place of a repository."`
+	GitToken    string `name:"git-token-file" placeholder:"FILE" help:"A token for a repository reached by https."`
+	GitSSHKey   string `name:"git-ssh-key" placeholder:"FILE" help:"A private key for a repository reached by ssh."`
+	Unsigned    bool   `help:"Serve a repository without a trust list: what is locked counts as approved."`
+	Require     string `enum:",tag,signature,sigstore,none" default:"" placeholder:"SEAL" help:"The seal to ask for: tag, signature, sigstore or none (default: tag for a tag, signature for a bundle)."`
+	Signature   string `placeholder:"FILE" help:"A detached signature of the bundle's lockfile."`
+	Sigstore    string `placeholder:"FILE" help:"A Sigstore bundle of the lockfile (default: the one beside it)."`
+	Identity    string `name:"certificate-identity" placeholder:"IDENTITY" help:"With sigstore: the one identity that may have signed."`
+	Issuer      string `name:"certificate-oidc-issuer" placeholder:"URL" help:"With sigstore: who vouched for the identity."`
+	TrustedRoot string `placeholder:"FILE" help:"With sigstore: the trusted root; nothing is fetched."`
 }
 
 // serveRefresh says how the policy is kept current.
@@ -125,7 +127,7 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 // config makes of the flags what a daemon is made of.
 func (c *serveCmd) config(a *app, g *globals) (processor.DaemonConfig, error) {
 	var none processor.DaemonConfig
-	source, err := c.source(g)
+	source, err := c.source(a, g)
 	if err != nil {
 		return none, err
 	}
@@ -171,7 +173,7 @@ func (c *serveCmd) config(a *app, g *globals) (processor.DaemonConfig, error) {
 const firstProbe = 10 * time.Second
 
 // source makes of the flags where a policy comes from.
-func (c *serveCmd) source(g *globals) (processor.Source, error) {
+func (c *serveCmd) source(a *app, g *globals) (processor.Source, error) {
 	src := processor.Source{
 		Repo: c.Repo, Ref: c.Ref, TokenFile: c.GitToken, SSHKey: c.GitSSHKey, Bundle: c.Bundle,
 		Path: c.Path, Unsigned: c.Unsigned, Signature: c.Signature,
@@ -189,10 +191,10 @@ func (c *serveCmd) source(g *globals) (processor.Source, error) {
 	case src.Repo != "" && !strings.Contains(src.Repo, ":") && !filepath.IsAbs(src.Repo):
 		src.Repo = filepath.Join(dir, src.Repo)
 	}
-	if c.TrustRoot != "" {
-		root, err := canonical.ParseDigest(c.TrustRoot)
+	if text := c.root(a); text != "" {
+		root, err := canonical.ParseDigest(text)
 		if err != nil {
-			return src, fmt.Errorf("--trust-root: %w", err)
+			return src, fmt.Errorf("the trust root: %w", err)
 		}
 		src.TrustRoot = &root
 	}
@@ -203,7 +205,12 @@ func (c *serveCmd) source(g *globals) (processor.Source, error) {
 		src.Require = seal.RequireNone // a seal is a listed deployer's, and there is no list
 	}
 	if src.Require == seal.RequireSigstore {
-		return src, errors.New("sigstore seals cannot be verified yet")
+		if c.Identity == "" || c.Issuer == "" || c.TrustedRoot == "" {
+			return src, errors.New("a Sigstore seal is held to an identity: give --certificate-identity, --certificate-oidc-issuer and --trusted-root")
+		}
+		src.Sigstore = &processor.SigstoreSource{
+			File: c.Sigstore, Identity: c.Identity, Issuer: c.Issuer, TrustedRoot: c.TrustedRoot, Verifier: sigstore.Verifier{},
+		}
 	}
 	return src, nil
 }

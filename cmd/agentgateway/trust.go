@@ -178,11 +178,10 @@ func (c *trustRemoveCmd) Run(a *app, g *globals) error {
 	return a.nextVersion(g, c.signFlags, "Remove "+c.Name, func(list project.TrustList) ([]trust.Change, error) {
 		changes := []trust.Change{trust.Remove(c.Name)}
 		if list.State != nil {
-			stands := list.State.Stands(c.Name)
 			if c.Compromised {
-				changes = append(changes, trust.Stand(nil, stands))
+				changes = append(changes, trust.Stand(nil, list.State.SignedBy(c.Name)))
 			} else {
-				changes = append(changes, trust.Stand(stands, nil))
+				changes = append(changes, trust.Stand(list.State.Stands(c.Name), nil))
 			}
 		}
 		return changes, nil

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
@@ -127,10 +128,8 @@ func listedIn(c *trust.Chain, first int) func(key string) *trust.Signer {
 		for n := c.Len(); n >= max(1, first); n-- {
 			v, _ := c.Version(n)
 			for i := range v.Signed.Signers {
-				for _, k := range v.Signed.Signers[i].Keys {
-					if k == key {
-						return &v.Signed.Signers[i]
-					}
+				if slices.Contains(v.Signed.Signers[i].Keys, key) {
+					return &v.Signed.Signers[i]
 				}
 			}
 		}

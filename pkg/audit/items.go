@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -18,10 +19,7 @@ func (t *trial) items(ctx context.Context) error {
 	if len(keys) == 0 && len(t.fresh) == 0 {
 		return nil
 	}
-	ids := slices.Clone(t.fresh)
-	for _, key := range keys {
-		ids = append(ids, t.lib.about[key]...)
-	}
+	ids := append(t.idsAbout(keys), t.fresh...)
 	state, ledger, err := t.evaluate(ctx, t.at, t.chain, t.lock, keys, ids)
 	if err != nil {
 		return err
@@ -32,12 +30,7 @@ func (t *trial) items(ctx context.Context) error {
 	if v := t.lockedTrust(state); v != nil {
 		return v
 	}
-	for _, key := range keys {
-		if err := t.item(ctx, key, state, ledger); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.chainsOf(ctx, keys, state, ledger)
 }
 
 // touched lists the items that the commit makes differ from every parent: by what
@@ -232,31 +225,74 @@ func (t *trial) lockedTrust(state *trust.State) *Violation {
 	return nil
 }
 
-// item judges one item that the commit touches.
-func (t *trial) item(ctx context.Context, key trust.Key, state *trust.State, ledger *trust.Ledger) error {
-	st := state.Item(key)
-	code, detail := chainCode(state, key), ""
-	switch {
-	case st == nil && t.decided(ledger, key):
-		code, detail = finding.ItemDropped, "it was decided, and the lockfile does not hold it"
-	case st != nil && st.Status == trust.Conflict:
-		detail = st.Why
-	default:
+// chainsOf holds that the decisions about each item form one chain. What was wrong
+// in a parent in the same way is not this commit's doing.
+func (t *trial) chainsOf(ctx context.Context, keys []trust.Key, state *trust.State, ledger *trust.Ledger) error {
+	wrong := t.brokenChains(keys, state, ledger)
+	if len(wrong) == 0 {
 		return nil
 	}
-	for k := range t.parents {
-		same, err := t.sameBefore(ctx, k, key, code)
-		if same || err != nil {
+	keys = slices.DeleteFunc(keys, func(key trust.Key) bool { return wrong[key] == "" })
+	before := make([]map[trust.Key]finding.Code, len(t.parents))
+	for k, p := range t.parents {
+		if t.chains[k] == nil {
+			continue
+		}
+		parent, ledger, err := t.evaluate(ctx, p, t.chains[k], t.locks[k], keys, t.idsAbout(keys))
+		if err != nil {
 			return err
 		}
+		before[k] = t.brokenChains(keys, parent, ledger)
 	}
-	if code == finding.DecisionForked && t.decidedHere(key) {
-		t.out.conflicts = append(t.out.conflicts, Conflict{Commit: t.node.ID, Item: itemOf(key), Detail: detail})
-		return nil
+	for _, key := range keys {
+		code := wrong[key]
+		detail := "it was decided, and the lockfile does not hold it"
+		if st := state.Item(key); st != nil {
+			detail = st.Why
+		}
+		switch {
+		case slices.ContainsFunc(before, func(codes map[trust.Key]finding.Code) bool { return codes[key] == code }):
+		case code == finding.DecisionForked && t.decidedHere(key):
+			t.out.conflicts = append(t.out.conflicts, Conflict{Commit: t.node.ID, Item: itemOf(key), Detail: detail})
+		default:
+			v := t.breaks(code, t.lib.layout.lockfile, "%s", detail)
+			v.Item = itemAt(key)
+			return v
+		}
 	}
-	v := t.breaks(code, t.lib.layout.lockfile, "%s", detail)
-	v.Item = itemAt(key)
-	return v
+	return nil
+}
+
+// brokenChains tells for which items the decisions form no chain, or the lockfile
+// holds no entry, and why.
+func (t *trial) brokenChains(keys []trust.Key, state *trust.State, ledger *trust.Ledger) map[trust.Key]finding.Code {
+	codes := map[trust.Key]finding.Code{}
+	for _, f := range state.Findings {
+		key := trust.Key{Server: f.Place.Server, Kind: surface.Kind(f.Place.Kind), Name: f.Place.Name}
+		switch f.Code {
+		case finding.DecisionLost, finding.DecisionForked, finding.DecisionForeign, finding.StatementForeign, finding.ItemConflict:
+			codes[key] = f.Code
+		}
+	}
+	wrong := map[trust.Key]finding.Code{}
+	for _, key := range keys {
+		switch st := state.Item(key); {
+		case st == nil && t.decided(ledger, key):
+			wrong[key] = finding.ItemDropped
+		case st != nil && st.Status == trust.Conflict:
+			wrong[key] = cmp.Or(codes[key], finding.ItemConflict)
+		}
+	}
+	return wrong
+}
+
+// idsAbout lists all decisions of the history about some items.
+func (t *trial) idsAbout(keys []trust.Key) []canonical.Digest {
+	var ids []canonical.Digest
+	for _, key := range keys {
+		ids = append(ids, t.lib.about[key]...)
+	}
+	return ids
 }
 
 // decided reports whether a decision of the ledger is about an item.
@@ -270,35 +306,6 @@ func (t *trial) decidedHere(key trust.Key) bool {
 	return slices.ContainsFunc(t.changed, func(ids map[canonical.Digest]bool) bool {
 		return slices.ContainsFunc(t.lib.about[key], func(id canonical.Digest) bool { return ids[id] })
 	})
-}
-
-// sameBefore reports whether the same was wrong with an item in a parent.
-func (t *trial) sameBefore(ctx context.Context, k int, key trust.Key, code finding.Code) (bool, error) {
-	if t.chains[k] == nil {
-		return false, nil
-	}
-	state, ledger, err := t.evaluate(ctx, t.parents[k], t.chains[k], t.locks[k], []trust.Key{key}, slices.Clone(t.lib.about[key]))
-	if err != nil {
-		return false, err
-	}
-	if code == finding.ItemDropped {
-		return state.Item(key) == nil && t.decided(ledger, key), nil
-	}
-	st := state.Item(key)
-	return st != nil && st.Status == trust.Conflict && chainCode(state, key) == code, nil
-}
-
-// chainCode returns what is wrong with the chain of an item, or nothing.
-func chainCode(state *trust.State, key trust.Key) finding.Code {
-	for _, f := range state.Findings {
-		switch f.Code {
-		case finding.DecisionLost, finding.DecisionForked, finding.DecisionForeign, finding.StatementForeign, finding.ItemConflict:
-			if f.Place.Server == key.Server && f.Place.Kind == string(key.Kind) && f.Place.Name == key.Name {
-				return f.Code
-			}
-		}
-	}
-	return ""
 }
 
 // lateSignatures holds that no signature is added to a decision that a later one
@@ -322,9 +329,7 @@ func (t *trial) lateSignatures(ctx context.Context) error {
 		}
 		slices.SortFunc(keys, trust.Key.Compare)
 		keys = slices.Compact(keys)
-		for _, key := range keys {
-			ids = append(ids, t.lib.about[key]...)
-		}
+		ids = append(ids, t.idsAbout(keys)...)
 		base, before, err := t.evaluate(ctx, p, t.chains[k], t.locks[k], keys, slices.Clone(ids))
 		if err != nil {
 			return err

@@ -37,9 +37,8 @@ type trial struct {
 	chains []*trust.Chain // of each parent; nil also where it is no chain
 	lock   *lock
 	locks  []*lock // of each parent
-	// fresh are the decisions that must hold under the newest version of chain, and
-	// added those that no parent has.
-	fresh, added []canonical.Digest
+	// fresh are the decisions that must hold under the newest version of chain.
+	fresh []canonical.Digest
 	// changed are, for each parent, the decisions that it lacks or has with other
 	// signatures.
 	changed []map[canonical.Digest]bool
@@ -92,8 +91,8 @@ func (t *trial) trustVersions(ctx context.Context) error {
 		return err
 	}
 	for _, p := range t.parents {
-		chain, err := t.lib.chain(ctx, p)
-		if _, ok := errors.AsType[*trust.ChainError](err); err != nil && !ok {
+		chain, err := t.lib.chainOrNone(ctx, p)
+		if err != nil {
 			return err
 		}
 		t.chains = append(t.chains, chain)
@@ -132,7 +131,7 @@ func (t *trial) versionFiles(ctx context.Context, p *point) error {
 			if err != nil {
 				return err
 			}
-			if versions[i], err = trust.ParseVersion(data); err != nil {
+			if versions[i], _ = trust.ParseVersion(data); versions[i] == nil {
 				return nil // of the parent, from before a checkpoint: this one's were read
 			}
 		}
@@ -206,7 +205,8 @@ func (t *trial) changesAll(c gitrepo.Change) bool {
 
 // decisionFiles holds that decisions are only added, and only gain signatures.
 func (t *trial) decisionFiles(ctx context.Context) error {
-	lacking := map[canonical.Digest]int{}
+	lacking := map[canonical.Digest]int{} // how many parents lack it
+	fresh := map[canonical.Digest]bool{}
 	t.changed = make([]map[canonical.Digest]bool, len(t.parents))
 	for k, p := range t.parents {
 		t.changed[k] = map[canonical.Digest]bool{}
@@ -221,11 +221,13 @@ func (t *trial) decisionFiles(ctx context.Context) error {
 			case !ok || !c.After.Mode.IsFile():
 				return t.breaks(finding.DecisionInvalid, c.Path, "a %s of this name is no decision", c.After.Mode)
 			default:
+				// A decision must hold under the newest version where it is new to every
+				// parent, or to one that has that version already: whatever a removed
+				// signer decides on an old branch comes in by a merge. One that came in
+				// while its signer was listed is not judged again.
 				lacking[id]++
-				if lacking[id] == len(t.parents) {
-					t.added = append(t.added, id)
-				}
-				if (current || lacking[id] == len(t.parents)) && !slices.Contains(t.fresh, id) {
+				if (current || lacking[id] == len(t.parents)) && !fresh[id] {
+					fresh[id] = true
 					t.fresh = append(t.fresh, id)
 				}
 			}
@@ -247,8 +249,8 @@ func (t *trial) kept(ctx context.Context, p *point, c gitrepo.Change) error {
 	if err != nil {
 		return err
 	}
-	before, err := trust.ParseDecision(data)
-	if err != nil {
+	before, _ := trust.ParseDecision(data)
+	if before == nil {
 		return nil
 	}
 	switch {
@@ -284,10 +286,8 @@ func (t *trial) lockfile(ctx context.Context) error {
 		return err
 	}
 	for _, p := range t.parents {
-		lock, err := t.lib.lockfile(ctx, p)
-		if _, ok := errors.AsType[*lockfile.Error](err); ok {
-			lock = noLock // from before a checkpoint
-		} else if err != nil {
+		lock, err := t.lib.lockfileOrNone(ctx, p)
+		if err != nil {
 			return err
 		}
 		t.locks = append(t.locks, lock)

@@ -16,10 +16,11 @@ import (
 	"agentgateway-lock/pkg/trust"
 )
 
-// What is kept of lockfiles and chains, in bytes of their files.
+// What is kept of lockfiles and chains, in bytes of their files; in memory they
+// are several times as large.
 const (
-	keepLockfiles = 8 << 20
-	keepChains    = 4 << 20
+	keepLockfiles = 2 << 20
+	keepChains    = 1 << 20
 )
 
 // A library reads each judged file of a history once.
@@ -89,6 +90,16 @@ func (l *library) lockfile(ctx context.Context, p *point) (*lock, error) {
 	})
 }
 
+// lockfileOrNone reads the lockfile of a point; noLock also for one that does not
+// parse, which is another commit's fault than the one that is looked at.
+func (l *library) lockfileOrNone(ctx context.Context, p *point) (*lock, error) {
+	lock, err := l.lockfile(ctx, p)
+	if _, ok := errors.AsType[*lockfile.Error](err); ok {
+		lock, err = noLock, nil
+	}
+	return lock, err
+}
+
 func newLock(f *lockfile.File) *lock {
 	l := &lock{file: f, items: map[trust.Key]locked{}}
 	for _, s := range f.Servers {
@@ -138,6 +149,16 @@ func (l *library) chain(ctx context.Context, p *point) (*trust.Chain, error) {
 		}
 		return c, size, err
 	})
+}
+
+// chainOrNone verifies the trust versions of a point; nil also for files that are
+// no chain.
+func (l *library) chainOrNone(ctx context.Context, p *point) (*trust.Chain, error) {
+	c, err := l.chain(ctx, p)
+	if _, ok := errors.AsType[*trust.ChainError](err); ok {
+		c, err = nil, nil
+	}
+	return c, err
 }
 
 // versions reads the files of the trust folder.

@@ -118,11 +118,7 @@ func (s *story) tell(ctx context.Context) error {
 	}
 	s.versions()
 	keys := slices.DeleteFunc(s.touched(), func(key trust.Key) bool { return !s.wants(key) })
-	var ids []canonical.Digest
-	for _, key := range keys {
-		ids = append(ids, s.lib.about[key]...)
-	}
-	state, ledger, err := s.evaluate(ctx, s.at, s.chain, s.lock, keys, ids)
+	state, ledger, err := s.evaluate(ctx, s.at, s.chain, s.lock, keys, s.idsAbout(keys))
 	if err != nil {
 		return err
 	}

@@ -64,8 +64,9 @@ func (p Proposals) Persons(key trust.Key) []string {
 func Proposers(ctx context.Context, repo *gitrepo.Repo, opts ProposersOptions) (Proposals, error) {
 	o := Options{Folder: opts.Folder, Lockfile: opts.Lockfile}
 	p := &proposers{opts: &opts, lib: newLibrary(repo, o.layout(), nil), persons: personsOf(opts.Chain), found: Proposals{}}
-	head, err := opts.Head, error(nil)
+	head := opts.Head
 	if head.IsZero() {
+		var err error
 		head, err = repo.Resolve(ctx, "HEAD")
 		if errors.Is(err, gitrepo.ErrNotFound) && opts.Working != nil {
 			p.uncommitted(p.want(noLock), noLock) // a repository without a commit
@@ -194,13 +195,15 @@ func (p *proposers) commit(ctx context.Context, w *walk, i int, n gitrepo.Node, 
 	if at.lockfile.ID.IsZero() || slices.ContainsFunc(parents, func(o *point) bool { return o.lockfile.ID == at.lockfile.ID }) {
 		return nil
 	}
-	now, err := p.read(ctx, at)
+	// A lockfile that does not parse holds nothing, so whoever mends it brings
+	// everything in.
+	now, err := p.lib.lockfileOrNone(ctx, at)
 	if err != nil {
 		return err
 	}
 	before := make([]*lock, len(parents))
 	for k, o := range parents {
-		if before[k], err = p.read(ctx, o); err != nil {
+		if before[k], err = p.lib.lockfileOrNone(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -221,16 +224,6 @@ func (p *proposers) commit(ctx context.Context, w *walk, i int, n gitrepo.Node, 
 		one.Persons = append(one.Persons, p.behind(made)...)
 	}
 	return nil
-}
-
-// read reads a lockfile of the history; one that does not parse holds nothing, so
-// that whoever mends it brings everything in.
-func (p *proposers) read(ctx context.Context, at *point) (*lock, error) {
-	l, err := p.lib.lockfile(ctx, at)
-	if _, ok := errors.AsType[*lockfile.Error](err); ok {
-		return noLock, nil
-	}
-	return l, err
 }
 
 // broughtIn reports whether a lockfile has the wanted digest and none before it

@@ -112,7 +112,10 @@ func (v *verification) run(ctx context.Context) error {
 			return v.violated(err)
 		}
 	}
-	if err := v.settleConflicts(ctx); err != nil || v.report.Violation != nil {
+	if v.report.Violation != nil {
+		return nil
+	}
+	if err := v.settleConflicts(ctx); err != nil {
 		return err
 	}
 	covers, _, err := v.walk.covers(ctx, v.report.Head, v.opts.Root)
@@ -138,10 +141,7 @@ func (v *verification) breaks(rule finding.Code, path, format string, args ...an
 // checkpoint finds the commit from which the trust list says to judge: of the
 // newest version that carries one.
 func (v *verification) checkpoint(ctx context.Context) error {
-	chain, err := v.lib.chain(ctx, v.headPoint())
-	if _, ok := errors.AsType[*trust.ChainError](err); ok {
-		return nil // the walk finds the commit that broke it
-	}
+	chain, err := v.lib.chainOrNone(ctx, v.headPoint()) // the walk finds the commit that broke it
 	if err != nil || chain == nil {
 		return err
 	}
@@ -186,8 +186,8 @@ func (v *verification) checkpoint(ctx context.Context) error {
 // errStop ends judging after the first violation.
 var errStop = errors.New("stop")
 
-// judgeSteps judges all steps at a time, as far as the first violation, and takes
-// what they found in the order of the walk.
+// judgeSteps judges the steps on all cores, at least as far as the first violation,
+// and takes what they found in the order of the walk.
 func (v *verification) judgeSteps(ctx context.Context) error {
 	outcomes := make([]outcome, len(v.steps))
 	err := inParallel(len(v.steps), func(i int) (err error) {
@@ -197,10 +197,18 @@ func (v *verification) judgeSteps(ctx context.Context) error {
 		}
 		return err
 	})
-	v.last = len(v.walk.nodes) - 1
-	if err != nil && !errors.Is(err, errStop) {
-		return err
+	if errors.Is(err, errStop) {
+		err = nil
 	}
+	if err == nil {
+		v.take(outcomes)
+	}
+	return err
+}
+
+// take puts what was found into the report, as far as the first violation.
+func (v *verification) take(outcomes []outcome) {
+	v.last = len(v.walk.nodes) - 1
 	for i := range outcomes {
 		o := &outcomes[i]
 		if v.before[v.steps[i].node.ID] {
@@ -216,10 +224,9 @@ func (v *verification) judgeSteps(ctx context.Context) error {
 		if o.violation != nil {
 			v.report.Violation = o.violation
 			v.last = v.walk.index[v.steps[i].node.ID]
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // count fills in how much was judged.
@@ -287,27 +294,52 @@ func (v *verification) atHead(ctx context.Context) error {
 	return err
 }
 
-// settleConflicts tells which conflicts are still open at the head.
+// settleConflicts tells which conflicts are open at the head. All items are looked
+// at, so that one that arose in what the cache or a checkpoint covers is told too.
 func (v *verification) settleConflicts(ctx context.Context) error {
-	if len(v.report.Conflicts) == 0 || v.chain == nil {
+	if v.chain == nil {
 		return nil
 	}
-	lock, err := v.lib.lockfile(ctx, v.headPoint())
-	if _, ok := errors.AsType[*lockfile.Error](err); ok {
-		return nil // which is the violation
-	}
+	lock, err := v.lib.lockfileOrNone(ctx, v.headPoint())
 	if err != nil {
 		return err
 	}
 	t := &trial{judge: v.judge}
-	for i := range v.report.Conflicts {
-		key := v.report.Conflicts[i].Item.key()
-		state, _, err := t.evaluate(ctx, v.headPoint(), v.chain, lock, []trust.Key{key}, slices.Clone(v.lib.about[key]))
-		if err != nil {
-			return err
+	decided := map[trust.Key]bool{}
+	for key := range v.lib.about {
+		decided[key] = true
+	}
+	for key, it := range lock.items {
+		if !it.decision.IsZero() {
+			decided[key] = true
 		}
-		st := state.Item(key)
-		v.report.Conflicts[i].Open = st == nil || st.Status == trust.Conflict
+	}
+	keys := slices.SortedFunc(maps.Keys(decided), trust.Key.Compare)
+	state, ledger, err := t.evaluate(ctx, v.headPoint(), v.chain, lock, keys, t.idsAbout(keys))
+	if err != nil {
+		return err
+	}
+	open := t.brokenChains(keys, state, ledger)
+	for i := range v.report.Conflicts {
+		c := &v.report.Conflicts[i]
+		_, c.Open = open[c.Item.key()]
+	}
+	for i := range v.report.Conflicts {
+		delete(open, v.report.Conflicts[i].Item.key())
+	}
+	since := v.report.Head
+	switch {
+	case v.skip != nil:
+		since = v.opts.Cache.Head
+	case v.report.Checkpoint != nil:
+		since = v.report.Checkpoint.Commit
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(open), trust.Key.Compare) {
+		detail := "it was decided, and the lockfile does not hold it"
+		if st := state.Item(key); st != nil {
+			detail = st.Why
+		}
+		v.report.Conflicts = append(v.report.Conflicts, Conflict{Commit: since, Item: itemOf(key), Detail: detail, Open: true})
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package canonical_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/gowebpki/jcs"
@@ -56,7 +57,8 @@ func FuzzReader(f *testing.F) {
 		if refused == nil && err != nil {
 			t.Fatalf("%q is read as %v", text, err)
 		}
-		if refusal, ok := refused.(*canonical.Refusal); ok && err == nil && refusal.Rule != canonical.RuleNumber {
+		var refusal *canonical.Refusal
+		if errors.As(refused, &refusal) && err == nil && refusal.Rule != canonical.RuleNumber {
 			t.Fatalf("%q is read, and refused by %v", text, refusal)
 		}
 	})

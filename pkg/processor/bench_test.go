@@ -126,9 +126,9 @@ func reloadUnderLoad(b *testing.B, p *processor.Processor, in *extmcp.McpRequest
 	b.Helper()
 	client := serve(b, "unix", p)
 	var calls [2][]float64
-	for round := range 8 {
+	for round := range 18 {
 		which := round % 2
-		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 		var done atomic.Int64
 		var all sync.WaitGroup
 		for range 64 {

@@ -53,13 +53,13 @@ func (p *Processor) judgeItem(d *Decision, pol *Policy, r *route, s *server, it 
 // judgeRead decides about a URI. it is the resource of that URI, where one stands
 // in the server's entry.
 func (p *Processor) judgeRead(d *Decision, pol *Policy, r *route, s *server, it *item) Code {
-	if s.covers[resource] {
-		if it != nil {
-			return p.judgeItem(d, pol, r, s, it)
-		}
-		if p.evidence.of(s.target).shows(r.scope, key{resource, d.Name}) {
-			return DeniedNotApproved
-		}
+	switch {
+	case it != nil && it.denied != "":
+		return it.denied
+	case it != nil && s.covers[resource]:
+		return p.judgeItem(d, pol, r, s, it)
+	case it == nil && s.covers[resource] && p.evidence.of(s.target).shows(r.scope, key{resource, d.Name}):
+		return DeniedNotApproved
 	}
 	if code, ok := p.judgeTemplates(d, pol, r, s); ok {
 		return code

@@ -49,7 +49,7 @@ type Decision struct {
 }
 
 // An Observer is told of every decision, before the hook is answered. It must not
-// block: hooks wait for it.
+// block: hooks wait for it. Where it panics the hook is denied.
 type Observer interface {
 	Decided(d Decision)
 }
@@ -73,9 +73,9 @@ func (d *Decision) reason(info Denial) string {
 	var out strings.Builder
 	switch {
 	case d.Name != "":
-		fmt.Fprintf(&out, "%s %s", kindWord(d.Kind), shown(d.Name))
+		fmt.Fprintf(&out, "%s %s", d.Kind, shown(d.Name))
 	case d.Kind != "":
-		out.WriteString(kindWord(d.Kind))
+		out.WriteString(string(d.Kind))
 	default:
 		out.WriteString(shown(d.Method))
 	}
@@ -91,13 +91,6 @@ func (d *Decision) reason(info Denial) string {
 		out.WriteByte('.')
 	}
 	return out.String()
-}
-
-func kindWord(k surface.Kind) string {
-	if k == surface.KindResourceTemplate {
-		return "resource template"
-	}
-	return string(k)
 }
 
 // shown quotes a text that somebody else wrote.

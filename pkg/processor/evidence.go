@@ -57,7 +57,7 @@ type scope struct {
 	used    uint64
 	size    int
 	unknown int
-	lost    bool // a name was not kept
+	lost    [kinds]bool // a name was not kept
 }
 
 type key struct {
@@ -181,7 +181,7 @@ func (w *witness) record(s *scope, g *group, at time.Time) {
 		k := key{g.kind, o.name}
 		old, ok := s.items[k]
 		if !ok && !s.fits(o) {
-			s.lost = true
+			s.lost[g.kind] = true
 			continue
 		}
 		if !ok || !old.listing.at.After(at) {
@@ -258,7 +258,7 @@ func (w *witness) judge(scopeName string, it *item, now time.Time, maxAge time.D
 		return DeniedEvidenceContradicts, gateway.digest
 	case probed && probe.digest != it.inForce:
 		return DeniedEvidenceContradicts, probe.digest
-	case !probed && w.probe != nil && w.probe.lost, !listed && (!probed || w.lost || s != nil && s.lost):
+	case !probed && w.probe.lacks(it.kind), !listed && (!probed || w.lost || s.lacks(it.kind)):
 		return DeniedNoEvidence, canonical.Digest{}
 	}
 	var at time.Time
@@ -287,6 +287,10 @@ func (w *witness) shows(scopeName string, k key) bool {
 	_, ok := w.probe.find(k)
 	return ok
 }
+
+// lacks reports whether names of the kind were not kept, so that what is not found
+// may have been shown all the same.
+func (s *scope) lacks(k kind) bool { return s != nil && s.lost[k] }
 
 func (s *scope) find(k key) (sight, bool) {
 	if s == nil {
@@ -319,7 +323,7 @@ func (w *witness) state(name string) EvidenceState {
 	out.Scopes, out.Lost = len(w.scopes), w.lost
 	latest := func(s *scope) (at time.Time) {
 		out.Entries += len(s.items)
-		out.Lost = out.Lost || s.lost
+		out.Lost = out.Lost || s.lost != [kinds]bool{}
 		for _, l := range s.newest {
 			if l != nil && l.at.After(at) {
 				at = l.at

@@ -11,7 +11,7 @@ import (
 type Input struct {
 	// ID names what was approved, such as a commit. Two policies of one ID differ
 	// in their options at most: bars on items that showed too many digests end
-	// when the ID changes.
+	// when the ID changes. Policies without one are all different.
 	ID      string
 	Servers []Server
 	Options
@@ -66,9 +66,8 @@ const (
 	NamesNever    NameMode = "never"
 )
 
-// A Ref names a server, where Name is empty, or items of it: all that bear the
-// name, or the one of a kind. A kind without a name stands for the server's
-// instructions.
+// A Ref names a server, or items of it: all that bear the name, or the one of a
+// kind. The instructions have their kind and no name.
 type Ref struct {
 	Server string
 	Kind   surface.Kind

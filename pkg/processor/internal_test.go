@@ -1,8 +1,11 @@
 package processor
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"agentgateway-lock/pkg/extmcp"
 )
@@ -26,6 +29,60 @@ func TestPanicIsADenial(t *testing.T) {
 	ping, err := p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "ping"})
 	if err != nil || ping.GetPass() == nil {
 		t.Errorf("%v %v", ping, err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Decided(Decision) { panic("the log is gone") }
+
+func TestPanicOfTheObserverIsADenial(t *testing.T) {
+	p := New(Config{Observer: failing{}})
+	p.policy.Store(&Policy{services: map[string]*server{"files": {}}})
+	ping, err := p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "ping"})
+	if err != nil || !strings.Contains(ping.GetError().GetReason(), string(DeniedInternal)) {
+		t.Errorf("%v %v", ping, err)
+	}
+}
+
+// The evidence of a service stays within its share, whatever is listed, and what
+// it counts is what it holds.
+func TestEvidenceIsWeighed(t *testing.T) {
+	e := newEvidence()
+	e.policyChanged(1<<20, false)
+	w := e.make("files")
+	if w.share != minShare {
+		t.Fatalf("a share of %d", w.share)
+	}
+	known := &item{kind: tool, name: "known"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		g := group{kind: kind(random.IntN(kinds)), seen: []observation{{name: "known", item: known}}}
+		for range random.IntN(300) {
+			g.seen = append(g.seen, observation{name: strings.Repeat("n", random.IntN(maxName+9)) + strconv.Itoa(random.IntN(5000))})
+		}
+		w.listed(strconv.Itoa(random.IntN(400)), &g, time.Unix(int64(i), 0))
+		size := 0
+		for name, s := range w.scopes {
+			counted, unknown := scopeSize+len(name), 0
+			for k := range s.items {
+				counted += entrySize
+				if k.name != "known" {
+					counted += len(k.name)
+					unknown++
+				}
+			}
+			if counted != s.size || unknown != s.unknown || unknown > maxUnknown {
+				t.Fatalf("scope %s: %d bytes and %d names counted, %d and %d held", name, s.size, s.unknown, counted, unknown)
+			}
+			size += counted
+		}
+		if size != w.size || size > w.share && len(w.scopes) > 1 {
+			t.Fatalf("%d bytes counted, %d held, the share is %d", w.size, size, w.share)
+		}
+	}
+	if !w.lost || len(w.scopes) < 2 {
+		t.Errorf("%d scopes, forgotten some: %v", len(w.scopes), w.lost)
 	}
 }
 

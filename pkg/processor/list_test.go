@@ -213,6 +213,13 @@ func TestSeveralServices(t *testing.T) {
 		in.Servers[1].Items = append(in.Servers[1].Items, approved(surface.KindTool, echo))
 		w.load(in)
 		w.wantResponse(never, "tools/list", tools(echo, add), tools(add))
+		in.Uncovered, in.Servers[0].Covers = processor.UncoveredPass, []string{"prompts"}
+		w.load(in)
+		w.wantResponse(never, "tools/list", tools(echoEvil, add), tools(add))
+		w.wantResponse(never, "prompts/list", list("prompts", greet), list("prompts"))
+		in.Servers[1].Covers = []string{"resources"}
+		w.load(in)
+		w.wantResponse(never, "tools/list", tools(echoEvil, `{"name":"new"}`), tools(echoEvil, `{"name":"new"}`))
 	})
 	t.Run("raw with several services", func(t *testing.T) {
 		w := newWorld(t, two())

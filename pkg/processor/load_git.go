@@ -191,14 +191,23 @@ func (g *gitReader) material(ctx context.Context, at position) (*material, error
 		}
 		return "", false
 	}
-	m.descends = func(ctx context.Context, id string) (bool, error) {
-		floor, err := g.repo.Resolve(ctx, id)
-		if err != nil {
-			return false, err
-		}
-		return g.repo.IsAncestor(ctx, floor, at.commit)
-	}
+	m.descends = func(ctx context.Context, id string) (bool, error) { return g.descends(ctx, at.commit, id) }
 	return m, nil
+}
+
+// descends reports whether a commit comes after another. It is asked later than
+// the commit was read, so it opens the repository by itself.
+func (g *gitReader) descends(ctx context.Context, commit gitrepo.Hash, from string) (bool, error) {
+	repo, err := gitrepo.Open(ctx, g.dir, gitrepo.Options{})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = repo.Close() }()
+	floor, err := repo.Resolve(ctx, from)
+	if err != nil {
+		return false, err
+	}
+	return repo.IsAncestor(ctx, floor, commit)
 }
 
 // seal proves the seal that the source asks for.

@@ -17,7 +17,8 @@ import (
 // itself. A text that does not have the locked hash is an error. Without the texts
 // of instructions those of several services cannot be recognised.
 //
-// An entry without digests is an error: the original format is not enough to serve
+// An entry that does not record how the server is reached has a source that is not
+// approved. An entry without digests is an error: the original format is not enough to serve
 // from. So are two servers with one target.
 func FromLockfile(file *lockfile.File, copies func(server string, kind surface.Kind, name string) []byte) (Input, error) {
 	if copies == nil {

@@ -170,8 +170,12 @@ func (m *model) allows(service, scope string, kind int, name string) bool {
 		}
 		return m.callable(service, scope, kind, name)
 	}
+	_, served := s.served(kind, name)
+	if s.items[kind][name].known && !served {
+		return false
+	}
 	if s.covers[modelResource] {
-		if s.items[modelResource][name].known {
+		if served {
 			return m.callable(service, scope, kind, name)
 		}
 		_, _, listed := m.newest(service, scope, false, kind, name)
@@ -376,6 +380,9 @@ func (m *model) probing() {
 	}
 	list, refused := surface.NewList(modelKinds[kind], raws)
 	if m.p.RecordProbe("server "+service, surface.Surface{Lists: map[surface.Kind]surface.List{modelKinds[kind]: list}, Refused: refused}, m.now) {
+		if !m.policy.servers[service].covers[kind] {
+			shown = nil
+		}
 		m.events = append(m.events, modelEvent{service: service, probe: true, kind: kind, at: m.now, shown: shown, policy: m.policy})
 	}
 }

@@ -62,7 +62,8 @@ func (p *Processor) SetPolicy(policy *Policy) {
 func (p *Processor) Policy() *Policy { return p.policy.Load() }
 
 // RecordProbe takes what the processor's own probe of a server, by the name the
-// lockfile gives it, has just listed. It reports false where the policy in force
+// lockfile gives it, has just listed. Of kinds that are not covered nothing is
+// kept. It reports false where the policy in force
 // does not know the server.
 func (p *Processor) RecordProbe(name string, seen surface.Surface, at time.Time) bool {
 	policy := p.policy.Load()
@@ -72,6 +73,9 @@ func (p *Processor) RecordProbe(name string, seen surface.Surface, at time.Time)
 	s := policy.names[name]
 	witness := p.evidence.make(s.target)
 	for k := range kind(kinds) {
+		if !s.covers[k] {
+			continue
+		}
 		g := group{server: s, kind: k}
 		for _, d := range seen.Lists[k.list().Kind].Definitions {
 			g.seen = append(g.seen, observation{d.Name, s.items[k][d.Name], d.GatewayDigest})
@@ -90,9 +94,7 @@ func (p *Processor) RecordProbe(name string, seen surface.Surface, at time.Time)
 func (p *Processor) CheckRequest(_ context.Context, in *extmcp.McpRequest) (*extmcp.McpRequestResult, error) {
 	d := Decision{At: p.now(), Phase: PhaseRequest, Method: in.GetMethod(), Services: in.GetServiceNames(), Enforced: true}
 	p.decideRequest(&d, in)
-	if p.observer != nil {
-		p.observer.Decided(d)
-	}
+	p.tell(&d)
 	if d.Code == "" || !d.Enforced {
 		return p.passRequest, nil
 	}
@@ -103,9 +105,7 @@ func (p *Processor) CheckRequest(_ context.Context, in *extmcp.McpRequest) (*ext
 func (p *Processor) CheckResponse(_ context.Context, in *extmcp.McpResponse) (*extmcp.McpResponseResult, error) {
 	d := Decision{At: p.now(), Phase: PhaseResponse, Method: in.GetMethod(), Services: in.GetServiceNames(), Enforced: true}
 	answer := p.decideResponse(&d, in)
-	if p.observer != nil {
-		p.observer.Decided(d)
-	}
+	p.tell(&d)
 	switch {
 	case !d.Enforced:
 		return p.passResponse, nil
@@ -115,6 +115,14 @@ func (p *Processor) CheckResponse(_ context.Context, in *extmcp.McpResponse) (*e
 		return p.passResponse, nil
 	}
 	return answer, nil
+}
+
+func (p *Processor) tell(d *Decision) {
+	if p.observer == nil {
+		return
+	}
+	defer func() { d.failed(recover()) }()
+	p.observer.Decided(*d)
 }
 
 // failed makes a denial of a panic.

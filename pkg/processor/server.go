@@ -217,6 +217,10 @@ func (d *Daemon) Run(ctx context.Context, hurry <-chan struct{}) error {
 	}
 }
 
+// stopGrace is how long a stop waits for calls in flight. Hooks take no time at
+// all, but a client that watches the health service would never end by itself.
+const stopGrace = 15 * time.Second
+
 // stop lets hooks in flight finish, unless it has to hurry.
 func (d *Daemon) stop(hurry <-chan struct{}) {
 	d.config.Log.Info("stopping: hooks in flight finish")
@@ -226,13 +230,17 @@ func (d *Daemon) stop(hurry <-chan struct{}) {
 		d.grpc.GracefulStop()
 		close(finished)
 	}()
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
 	select {
 	case <-finished:
+		return
 	case <-hurry:
-		d.config.Log.Warn("stopped at once")
-		d.grpc.Stop()
-		<-finished
+	case <-grace.C:
 	}
+	d.config.Log.Warn("stopped at once")
+	d.grpc.Stop()
+	<-finished
 }
 
 // close frees what the daemon holds; it may be called twice.
@@ -281,17 +289,17 @@ func (d *Daemon) setServing(ready bool) {
 func (d *Daemon) Ready() (bool, []Reason) {
 	reasons := d.refresher.Reasons()
 	if p := d.config.Prober; p != nil && !p.Settled() {
-		reasons = append(reasons, Reason{"probing", "the servers are being listed for the first time", true})
+		reasons = append(reasons, Reason{reasonProbing, "the servers are being listed for the first time", true})
 	}
 	o := &d.config.Options
 	for _, r := range []struct {
 		on           bool
 		code, detail string
 	}{
-		{o.Mode == Observe, "observe", "nothing is enforced: everything passes and is only reported"},
-		{o.Uncovered == UncoveredPass, "uncovered-pass", "kinds that a server's entry does not cover pass"},
-		{o.MaxEvidenceAge == 0, "no-evidence-limit", "evidence counts however old it is"},
-		{d.config.Listener.InsecureLoopback, "insecure-loopback", "any process of this machine can ask the processor"},
+		{o.Mode == Observe, reasonObserve, "nothing is enforced: everything passes and is only reported"},
+		{o.Uncovered == UncoveredPass, reasonUncoveredPass, "kinds that a server's entry does not cover pass"},
+		{o.MaxEvidenceAge == 0, reasonNoEvidenceLimit, "evidence counts however old it is"},
+		{d.config.Listener.InsecureLoopback, reasonInsecureLoopback, "any process of this machine can ask the processor"},
 	} {
 		if r.on {
 			reasons = append(reasons, Reason{r.code, r.detail, false})

@@ -173,7 +173,7 @@ func (p *Project) eventBase(ctx context.Context, e event, head gitrepo.Hash) (gi
 		if len(commit.Parents) > 1 {
 			return commit.Parents[0], "the first parent of the merge commit", p.mustHave(ctx, commit.Parents[0])
 		}
-		sha := ""
+		var sha string
 		if e.PullRequest != nil {
 			sha = e.PullRequest.Base.SHA
 		} else {

@@ -47,7 +47,6 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 	if err != nil {
 		return err
 	}
-	rep.Findings = append(rep.Findings, set.Findings...)
 	sel, err := selectionOf(opts.Items, set, file)
 	if err != nil {
 		return err
@@ -56,6 +55,7 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 	if err != nil {
 		return err
 	}
+	rep.Findings = append(rep.Findings, about(set, subjects)...)
 	for _, f := range p.checkFile(file) {
 		// Form is the gate's matter; a hash that does not fit is what was compared.
 		if f.Grade == finding.Critical && sel.has(f.Place.Server) {
@@ -127,6 +127,8 @@ func (p *Project) report(s *subject, pick func(server string, kind surface.Kind,
 		if len(entry.Changes) > 0 || len(s.moving) > 0 {
 			entry.State = report.Differs
 		}
+	case len(s.undecidedBy) > 0:
+		entry.State = report.Unchecked
 	case s.locked == nil:
 		entry.State = report.New
 	case s.configured == nil:

@@ -155,10 +155,11 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 	if err != nil {
 		return nil, err
 	}
-	proposers, err := p.proposers(ctx, a.chain, file)
+	found, err := p.proposersOf(ctx, a.chain, file, []trust.Key{key})
 	if err != nil {
 		return nil, err
 	}
+	proposers := found.Persons
 	state := p.evaluate(file, a, nil, proposers)
 	item := trust.ProposedItem{Key: key, Proposers: proposers(key)}
 	var restored *restoredText

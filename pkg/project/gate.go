@@ -87,7 +87,7 @@ func (p *Project) gateSubject(s *subject, opts GateOptions, rep *report.Report) 
 		})
 	}
 	p.report(s, func(string, surface.Kind, string) bool { return true }, rep)
-	if last := &rep.Servers[len(rep.Servers)-1]; s.surface == nil && s.locked != nil && len(s.findings) == 0 {
+	if last := &rep.Servers[len(rep.Servers)-1]; s.surface == nil && s.locked != nil && len(s.findings)+len(s.undecidedBy) == 0 && last.State != report.Disabled {
 		last.State, last.Counts = report.NotChecked, countsOfEntry(s.locked)
 	}
 }
@@ -159,7 +159,7 @@ func (p *Project) againstBase(ctx context.Context, base *Base, file *lockfile.Fi
 			out = append(out, f)
 		}
 	}
-	if older := p.olderCommit(ctx, base, file); !older.IsZero() {
+	if older := p.olderCommit(ctx, base); !older.IsZero() {
 		f := finding.New(finding.LockfileOlder, finding.Place{File: p.Path}, "it is the lockfile of the earlier commit "+older.Short())
 		out = append(out, f)
 	}
@@ -197,7 +197,7 @@ const maxHistory = 1000
 // olderCommit finds the commit before the base whose lockfile is the one in the
 // work tree, byte for byte, where the base has another. A clone without that
 // history cannot tell; the base's other rules hold all the same.
-func (p *Project) olderCommit(ctx context.Context, base *Base, file *lockfile.File) gitrepo.Hash {
+func (p *Project) olderCommit(ctx context.Context, base *Base) gitrepo.Hash {
 	at, err := p.gitPath(p.Path)
 	if err != nil {
 		return gitrepo.Hash{}

@@ -37,9 +37,13 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 	if j.head, err = p.headAuthority(ctx, base, j.base.ledger); err != nil {
 		return nil, p.trustError(err, rep)
 	}
-	proposers, err := p.proposers(ctx, j.head.chain, file)
-	if err != nil {
-		return nil, err
+	var proposers func(trust.Key) []string // of a tree that is no change nobody is asked
+	if base.Known() && j.head.chain != nil {
+		found, err := p.proposersSince(ctx, j.head.chain, base.Commit, file)
+		if err != nil {
+			return nil, err
+		}
+		proposers = found.Persons
 	}
 	j.state = p.evaluate(file, j.head, j.base.chain, proposers)
 	rep.Findings = append(rep.Findings, always(j.state.Findings)...)
@@ -52,7 +56,7 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 	rep.Findings = append(rep.Findings, always(trust.CompareBase(
 		trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},
 		trust.Side{Chain: j.head.chain, Ledger: j.head.ledger, State: j.state},
-		trust.Recount{Proposers: proposers, Grade: p.regrade(ctx, base, file, j)},
+		trust.Recount{Proposers: orNobody(proposers), Grade: p.regrade(ctx, base, file, j)},
 	))...)
 	return j, nil
 }
@@ -167,4 +171,11 @@ func (j *judgement) approvedOnBase(server *lockfile.Server) bool {
 	}
 	it := j.state.Item(trust.Key{Server: server.Name, Kind: surface.KindSource})
 	return it != nil && it.Status == trust.Approved
+}
+
+func orNobody(proposers func(trust.Key) []string) func(trust.Key) []string {
+	if proposers == nil {
+		return func(trust.Key) []string { return nil }
+	}
+	return proposers
 }

@@ -125,7 +125,7 @@ func (p *Project) writeAttributes() error {
 
 // writeNew writes a file that is not there, with the folders above it.
 func (p *Project) writeNew(name, text string) error {
-	if err := os.MkdirAll(filepath.Dir(p.abs(name)), 0o755); err != nil { //nolint:gosec // as git makes folders
+	if err := os.MkdirAll(filepath.Dir(p.abs(name)), 0o755); err != nil {
 		return err
 	}
 	return writeFile(p.abs(name), text)

@@ -68,7 +68,7 @@ func (p *Project) subjects(set *config.Set, file *lockfile.File, only []string) 
 		s := at(c.Name)
 		s.configured = c
 		if c.Disabled {
-			s.block(finding.New(finding.ServerDisabled, placeOf(c), "switched off in the configuration: skipped"))
+			s.blocked = true // the set says so
 		}
 	}
 	for name, findings := range set.Undecided {
@@ -110,6 +110,14 @@ func (p *Project) subjects(set *config.Set, file *lockfile.File, only []string) 
 		subjects[i] = s
 	}
 	return subjects, nil
+}
+
+// about returns the findings of a set that are about servers of the run, or about
+// none: what is wrong with another is no matter of this run.
+func about(set *config.Set, subjects []*subject) []finding.Finding {
+	return slices.DeleteFunc(slices.Clone(set.Findings), func(f finding.Finding) bool {
+		return f.Place.Server != "" && !slices.ContainsFunc(subjects, func(s *subject) bool { return s.name == f.Place.Server })
+	})
 }
 
 func joinOrNone(names []string) string {

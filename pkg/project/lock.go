@@ -30,6 +30,9 @@ type LockOptions struct {
 // nothing changed. The report's exit code is 3 where a server could not be
 // decided.
 func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, error) {
+	if p.original && !opts.DryRun {
+		return nil, &hintError{fmt.Errorf("%s is of the original format, which is read and not written", p.Path), fmt.Sprintf("run `%s init` to write %s beside it", p.Env.Program, lockfile.DefaultName)}
+	}
 	file, first, err := p.loadOrNew()
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	}
 
 	rep := p.newReport("lock", "", finding.Critical)
-	rep.Findings = append(rep.Findings, set.Findings...)
+	rep.Findings = append(rep.Findings, about(set, subjects)...)
 	next := p.apply(subjects, file, rep)
 	if !first {
 		rep.Findings = append(rep.Findings, p.mended(file, next)...)

@@ -252,7 +252,7 @@ func (p *Project) configured(ctx context.Context) (*config.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // it was only read
+	defer root.Close()
 	set, err := config.Load(ctx, config.Options{
 		Root: p.Root, Repository: root.FS(), Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },

@@ -94,10 +94,11 @@ func (p *Project) review(ctx context.Context, file *lockfile.File, a authority, 
 	if err != nil {
 		return nil, err
 	}
-	proposers, err := p.proposers(ctx, a.chain, file)
+	found, err := p.proposersOf(ctx, a.chain, file, waitingKeys(p.evaluate(file, a, nil, nil)))
 	if err != nil {
 		return nil, err
 	}
+	proposers := found.Persons
 	r := &Review{file: file, ledger: a.ledger, state: p.evaluate(file, a, nil, proposers)}
 	looks := p.newLooks(file, r.state)
 	for _, it := range r.state.Items {

@@ -3,4 +3,4 @@
 package trust
 
 // modelSteps is how many steps the model test takes under the race detector.
-const modelSteps = 12_000
+const modelSteps = 6_000

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agentgateway-lock/pkg/audit"
+	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/textcheck"
+)
+
+// auditCmd holds the commands about what was decided, and when.
+type auditCmd struct {
+	Verify auditVerifyCmd `cmd:"" help:"Verify every decision in the history of HEAD."`
+	Log    auditLogCmd    `cmd:"" help:"Tell who proposed and decided what, in which commit."`
+	Show   auditShowCmd   `cmd:"" help:"Show one decision, its exact statement or a signature."`
+}
+
+type auditVerifyCmd struct {
+	trustFlags
+
+	ExpectHead string `placeholder:"COMMIT" help:"A head recorded earlier, which the history must hold."`
+	JSON       bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *auditVerifyCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	r, err := p.AuditVerify(a.ctx, c.ExpectHead)
+	if err != nil {
+		return &exitError{code: exitUndecided, err: err}
+	}
+	if c.JSON {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		a.showAudit(r)
+	}
+	if r.Violation != nil {
+		return exit(exitFindings)
+	}
+	return nil
+}
+
+func (a *app) showAudit(r *audit.Report) {
+	fmt.Fprintf(a.stdout, "%d commits, %d lockfiles, %d decisions, %d trust versions\n", r.Commits, r.Lockfiles, r.Decisions, r.TrustVersions)
+	if r.Skipped > 0 {
+		fmt.Fprintf(a.stdout, "%d of the commits were verified in an earlier run\n", r.Skipped)
+	}
+	if c := r.Checkpoint; c != nil {
+		fmt.Fprintf(a.stdout, "judged from the checkpoint %s on: %s\n", c.Commit.Short(), textcheck.Terminal(c.Reason))
+		for _, v := range c.Violations {
+			fmt.Fprintf(a.stdout, "  before it: %s\n", textcheck.Terminal(v.Error()))
+		}
+	}
+	for _, c := range r.Conflicts {
+		if c.Open {
+			fmt.Fprintf(a.stdout, "in conflict: %s/%s since %s: %s\n", textcheck.Terminal(c.Item.Server), textcheck.Terminal(c.Item.Name), c.Commit.Short(), textcheck.Terminal(c.Detail))
+		}
+	}
+	if v := r.Violation; v != nil {
+		fmt.Fprintf(a.stdout, "\nfail: commit %s breaks the rule %s\n", v.Commit, v.Rule)
+		if v.Path != "" {
+			fmt.Fprintf(a.stdout, "  %s\n", textcheck.Terminal(v.Path))
+		}
+		fmt.Fprintf(a.stdout, "  %s\n", textcheck.Terminal(v.Detail))
+		return
+	}
+	if !r.Pinned {
+		fmt.Fprintln(a.stdout, "no trust root is pinned, so the repository vouches for itself")
+	}
+	fmt.Fprintf(a.stdout, "\npass\nhead %s\n", r.Head)
+}
+
+type auditLogCmd struct {
+	trustFlags
+
+	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
+	JSON  bool     `name:"json" help:"Print JSON."`
+}
+
+func (c *auditLogCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	events, err := p.AuditLog(a.ctx, c.Items)
+	if err != nil {
+		return &exitError{code: exitUndecided, err: err}
+	}
+	if c.JSON {
+		return a.printJSON(events)
+	}
+	for i := range events {
+		a.showEvent(&events[i])
+	}
+	return nil
+}
+
+// showEvent tells one event on one line, and its reason below.
+func (a *app) showEvent(e *audit.Event) {
+	what := string(e.Type)
+	if e.Action != "" {
+		what = string(e.Action)
+	}
+	line := []string{e.Commit.Commit.Short(), what}
+	if e.Item != nil {
+		name := e.Item.Server
+		if e.Item.Name != "" {
+			name += "/" + e.Item.Name
+		} else {
+			name += "/" + string(e.Item.Kind)
+		}
+		line = append(line, textcheck.Terminal(textcheck.Clip(name, 60)))
+	}
+	if !e.Digest.IsZero() {
+		line = append(line, e.Digest.Short())
+	}
+	if e.Trust > 0 {
+		line = append(line, fmt.Sprintf("trust %d", e.Trust))
+	}
+	if e.Status != "" {
+		line = append(line, "→ "+string(e.Status))
+	}
+	fmt.Fprintln(a.stdout, strings.Join(line, "  "))
+	who := e.By
+	if len(who) == 0 {
+		who = []string{e.Commit.Author}
+	}
+	when := ""
+	if e.At > 0 {
+		when = time.Unix(e.At, 0).UTC().Format(", 2006-01-02 15:04 UTC")
+	}
+	fmt.Fprintf(a.stdout, "%14sby %s%s\n", "", words(who), when)
+	for _, text := range []string{e.Reason, e.Detail} {
+		if text != "" {
+			fmt.Fprintf(a.stdout, "%14s%s\n", "", textcheck.Terminal(textcheck.Clip(text, 300)))
+		}
+	}
+}
+
+type auditShowCmd struct {
+	ID        string `arg:"" help:"The decision, or the first 8 digits of its id or more."`
+	Statement bool   `xor:"what" help:"Print the exact bytes that are signed."`
+	Signature int    `xor:"what" placeholder:"N" help:"Print the armored signature number N, from 1."`
+}
+
+func (c *auditShowCmd) Run(a *app, g *globals) error {
+	p, err := a.open(g, sourcesFlags{})
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	d, err := p.FindDecision(c.ID)
+	if err != nil {
+		return err
+	}
+	out := d.Format()
+	switch {
+	case c.Statement:
+		out = d.Statement.Canonical()
+	case c.Signature != 0:
+		if c.Signature < 1 || c.Signature > len(d.Signatures) {
+			return fmt.Errorf("--signature %d: the decision has %d signature(s)", c.Signature, len(d.Signatures))
+		}
+		signature, err := sshsig.ParseBlob(d.Signatures[c.Signature-1])
+		if err != nil {
+			return err
+		}
+		out = signature.Armor()
+	}
+	_, err = a.stdout.Write(out)
+	return err
+}
+
+type revertCmd struct {
+	trustFlags
+
+	Commit string `arg:"" help:"The commit before which lockfile and copies are restored."`
+}
+
+func (c *revertCmd) Run(a *app, g *globals) error {
+	p, err := a.openTrust(g, c.trustFlags)
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	r, err := p.Revert(a.ctx, c.Commit)
+	if errors.Is(err, audit.ErrNoParent) {
+		return &exitError{code: exitBadRun, err: err, hint: "name a later commit"}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "Restored the lockfile of %s and %d of the copies; every decision stays.\n", r.Parent.Short(), len(r.Result.Written))
+	for _, name := range r.Missing {
+		fmt.Fprintf(a.stdout, "missing there: %s\n", textcheck.Terminal(name))
+	}
+	_, err = fmt.Fprintf(a.stdout, "Look at it with `%s diff --from HEAD`, then commit it.\n", a.program)
+	return err
+}
