@@ -161,7 +161,7 @@ func cmdTerminal(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: terminal N TEXT COMMAND [ARG…]")
 	}
 	typed := strings.ReplaceAll(args[1], `\n`, "\n")
-	cmdExitcode(ts, false, []string{args[0], "sh", "-c", `printf '%s' "$1" | script -qefc "$2" /dev/null | tr -d '\r'; exit $code`,
+	cmdExitcode(ts, false, []string{args[0], "sh", "-c", `printf '%s' "$1" | script -qefc "$2" /dev/null`,
 		"terminal", typed, strings.Join(args[2:], " ")})
 }
 
