@@ -57,11 +57,7 @@ func (a *app) openWith(g *globals, s sourcesFlags, trustRoot string) (*project.P
 	if err != nil {
 		return nil, err
 	}
-	env, err := a.projectEnv()
-	if err != nil {
-		return nil, err
-	}
-	return project.Open(a.ctx, env, project.Options{
+	return project.Open(a.ctx, a.projectEnv(), project.Options{
 		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server, TrustRoot: trustRoot,
 	})
 }

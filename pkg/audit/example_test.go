@@ -30,4 +30,6 @@ func ExampleVerify() {
 		return nil
 	}
 	_ = verify
+
+	// Output:
 }

@@ -109,7 +109,7 @@ func (v *verification) run(ctx context.Context) error {
 	v.count()
 	if v.report.Violation == nil {
 		if err := v.atHead(ctx); err != nil {
-			return v.violated(err)
+			return v.violated(err) //nolint:nilerr // a violation is the result, no error
 		}
 	}
 	if v.report.Violation != nil {

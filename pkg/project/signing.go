@@ -205,15 +205,3 @@ func (p *Project) putFile(name string, data []byte) error {
 	}
 	return p.dir.SyncDir(path.Dir(name))
 }
-
-// principalOf names the person behind a key.
-func principalOf(chain *trust.Chain, signer sshsig.Signer) (*trust.Signer, error) {
-	key := sshsig.FormatPublicKey(signer.PublicKey())
-	if s := chain.Signer(key); s != nil {
-		return s, nil
-	}
-	return nil, &hintError{
-		fmt.Errorf("the trust list does not have the key %s", sshsig.Fingerprint(signer.PublicKey())),
-		"ask an admin for `agentgateway trust add`, or sign with another key (--ssh-key)",
-	}
-}
