@@ -45,6 +45,10 @@ func (c *reviewCmd) Run(a *app, g *globals) error {
 	for _, item := range c.Items {
 		args.WriteString(" " + textcheck.Terminal(item))
 	}
+	if r.Digest.IsZero() {
+		fmt.Fprintln(a.stdout, waiting(len(r.Items)))
+		return exit(exitFindings)
+	}
 	fmt.Fprintf(a.stdout, "%s\n\nTo approve all of it: %s approve --review %s%s\n\nreview %s\n",
 		waiting(len(r.Items)), a.program, r.Digest, args.String(), r.Digest)
 	return exit(exitFindings)
@@ -96,6 +100,10 @@ func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	}
 	if it.Status == trust.Conflict {
 		out.Alarms = append(out.Alarms, it.Why)
+	}
+	var refused *trust.RefusalError
+	if errors.As(it.Refusal, &refused) {
+		out.Alarms = append(out.Alarms, "it cannot be approved: "+refused.Detail, refused.Hint)
 	}
 	return out
 }

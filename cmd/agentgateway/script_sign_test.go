@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
 
 	"agentgateway-lock/pkg/finding"
 )
@@ -36,6 +40,8 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"refused":  cmdRefused,
 		"follow":   cmdFollow,
 		"path":     cmdPath,
+		"agent":    cmdAgent,
+		"onpath":   cmdOnPath,
 	})
 	return all
 }
@@ -70,6 +76,74 @@ func cmdAs(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(config, []byte(text), 0o600))
 	ts.Setenv("GIT_CONFIG_GLOBAL", config)
 	ts.Setenv("XDG_STATE_HOME", filepath.Join(ts.Getenv("HOME"), "state-"+name))
+}
+
+// cmdOnPath links a program of the PATH into a folder:
+//
+//	onpath PROGRAM DIR
+func cmdOnPath(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: onpath PROGRAM DIR")
+	}
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
+		if file := filepath.Join(dir, args[0]); exists(file) {
+			ts.Check(os.Symlink(file, filepath.Join(ts.MkAbs(args[1]), args[0])))
+			return
+		}
+	}
+	ts.Fatalf("%s is not on the PATH", args[0])
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// cmdAgent runs an ssh-agent with the keys of persons, or one that refuses to sign
+// with them, and sets SSH_AUTH_SOCK:
+//
+//	agent [refuse] NAME…
+func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
+	refuse := len(args) > 0 && args[0] == "refuse"
+	if refuse {
+		args = args[1:]
+	}
+	held := agent.NewKeyring()
+	for _, name := range args {
+		key, err := ssh.ParseRawPrivateKey([]byte(ts.ReadFile(keyFile(ts, name))))
+		ts.Check(err)
+		ts.Check(held.Add(agent.AddedKey{PrivateKey: key}))
+	}
+	if refuse {
+		held = refusing{held}
+	}
+	dir, err := os.MkdirTemp("", "agent-") // the path of a socket must be short
+	ts.Check(err)
+	ts.Defer(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "socket")
+	listener, err := net.Listen("unix", socket)
+	ts.Check(err)
+	ts.Defer(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = agent.ServeAgent(held, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	ts.Setenv("SSH_AUTH_SOCK", socket)
+}
+
+// refusing is an agent whose owner says no each time.
+type refusing struct{ agent.Agent }
+
+func (refusing) Sign(ssh.PublicKey, []byte) (*ssh.Signature, error) {
+	return nil, errors.New("no")
 }
 
 // cmdLastline holds that the last line of stdout alone begins with a word, and

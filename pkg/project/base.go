@@ -204,6 +204,9 @@ func (p *Project) branchBase(ctx context.Context, head gitrepo.Hash) (gitrepo.Ha
 		if err != nil {
 			continue // not every repository has each
 		}
+		if tip == head {
+			return gitrepo.Hash{}, "", nil // no history is needed to tell
+		}
 		base, err := p.repo.MergeBase(ctx, head, tip)
 		if err != nil {
 			return gitrepo.Hash{}, "the merge base with " + ref, err

@@ -104,7 +104,20 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 			made = append(made, d)
 		}
 	}
+	if len(made) == 0 {
+		return nil, r.nothingMade(chosen)
+	}
 	return p.record(ctx, r.file, made, how.Signing, signer, nil)
+}
+
+// nothingMade tells why none of the chosen items could be approved.
+func (r *Review) nothingMade(chosen func(trust.Key) bool) error {
+	for _, it := range r.Items {
+		if chosen(it.Key) && it.Refusal != nil {
+			return it.Refusal
+		}
+	}
+	return errors.New("nothing of it waits for a decision")
 }
 
 // Decision says what a person decides about items other than by approving a

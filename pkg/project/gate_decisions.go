@@ -30,7 +30,7 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 	j := &judgement{}
 	var err error
 	if base.Known() {
-		if j.base, err = p.authorityIn(commitTree{ctx, p, base.Commit}, nil); err != nil {
+		if j.base, err = p.baseAuthority(commitTree{ctx, p, base.Commit}); err != nil {
 			return nil, p.baseTrustError(err, rep)
 		}
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type ReviewItem struct {
 	Suspicious []Suspicion
 	Proposers  []string       // persons who brought the text in
 	Pending    *trust.Pending // the decision that lacks signatures, if that is why
+	Refusal    error          // why it cannot be approved as it is; it is in no statement then
 	Source     *lockfile.Source
 	WasSource  *lockfile.Source // in force; nil where it is not known
 }
@@ -164,10 +166,14 @@ func (r *Review) statements() error {
 			}
 			continue
 		}
-		proposal.AcceptSuspicious = proposal.AcceptSuspicious || len(it.Suspicious) > 0
-		proposal.Items = append(proposal.Items, trust.ProposedItem{
+		proposed := trust.ProposedItem{
 			Key: it.Key, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Grade: it.Grade, Proposers: it.Proposers,
-		})
+		}
+		if it.Refusal = r.refusal(it, proposed); it.Refusal != nil {
+			continue
+		}
+		proposal.AcceptSuspicious = proposal.AcceptSuspicious || len(it.Suspicious) > 0
+		proposal.Items = append(proposal.Items, proposed)
 	}
 	if len(proposal.Items) > 0 {
 		draft, err := r.state.Draft(proposal)
@@ -179,6 +185,20 @@ func (r *Review) statements() error {
 	}
 	r.Digest = reviewDigest(r.Statements)
 	return nil
+}
+
+// refusal tells why an item whose decisions are in conflict cannot be approved: an
+// end of a fork disables it, or a decision is lost. Other items can be all the same.
+func (r *Review) refusal(it *ReviewItem, proposed trust.ProposedItem) error {
+	if it.Status != trust.Conflict {
+		return nil
+	}
+	_, err := r.state.Draft(trust.Proposal{Action: trust.Approve, Items: []trust.ProposedItem{proposed}})
+	var refused *trust.RefusalError
+	if errors.As(err, &refused) {
+		return err
+	}
+	return nil // for the draft of all to report
 }
 
 // pendingApproval returns the newest decision that would put the locked text in
