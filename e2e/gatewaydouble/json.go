@@ -53,9 +53,9 @@ func (v value) without(key string) value       { return v.edited(key, value{}, f
 
 // get returns the last member of that name.
 func (v value) get(key string) (value, bool) {
-	for _, v0 := range slices.Backward(v.members) {
-		if v0.key == key {
-			return v0.value, true
+	for _, m := range slices.Backward(v.members) {
+		if m.key == key {
+			return m.value, true
 		}
 	}
 	return value{}, false

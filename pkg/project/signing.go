@@ -11,7 +11,6 @@ import (
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
-	"agentgateway-lock/pkg/trust"
 )
 
 // Signing says with which key something is signed and how it is committed.
