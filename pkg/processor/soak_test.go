@@ -23,19 +23,11 @@ import (
 	"agentgateway-lock/pkg/trust"
 )
 
-// *soakTime is how long the soak lasts; SOAK_TIME overrides it.
-
 // TestSoak serves listings and calls of many clients while the policy is reloaded
 // every second from git, and holds that nothing wrong is allowed and that memory
 // does not grow.
 func TestSoak(t *testing.T) {
 	last := *soakTime
-	if text := os.Getenv("SOAK_TIME"); text != "" {
-		var err error
-		if last, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
 	r, err := repository.New(t.Context(), t.TempDir(), false)
 	if err != nil {
 		t.Fatal(err)
