@@ -35,7 +35,7 @@ func (c *reviewCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	if len(r.Items) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "Nothing waits for a decision.")
+		_, err := fmt.Fprintln(a.stdout, nothingWaits)
 		return err
 	}
 	if err := a.showReview(r.Items); err != nil {
@@ -53,6 +53,8 @@ func (c *reviewCmd) Run(a *app, g *globals) error {
 		waiting(len(r.Items)), a.program, r.Digest, args.String(), r.Digest)
 	return exit(exitFindings)
 }
+
+const nothingWaits = "Nothing waits for a decision."
 
 func waiting(n int) string {
 	if n == 1 {
@@ -150,7 +152,11 @@ func (c *approveCmd) Run(a *app, g *globals) error {
 			hint: fmt.Sprintf("run `%s review`, then approve with --review DIGEST, or SERVER/NAME --hash DIGEST", a.program)}
 	}
 	if how.Keys != nil && len(how.Keys) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "Nothing was approved.")
+		said := "Nothing was approved."
+		if len(r.Items) == 0 {
+			said = nothingWaits
+		}
+		_, err := fmt.Fprintln(a.stdout, said)
 		return err
 	}
 	done, err := p.Approve(a.ctx, r, how)

@@ -42,6 +42,7 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"path":     cmdPath,
 		"agent":    cmdAgent,
 		"onpath":   cmdOnPath,
+		"terminal": cmdTerminal,
 	})
 	return all
 }
@@ -61,7 +62,7 @@ func cmdKeygen(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdAs makes NAME the person at the keyboard: git's identity, its signing key,
-// and what this person's machine remembers:
+// and what this person's machine remembers. PERSON is who that is in a trust list:
 //
 //	as NAME
 func cmdAs(ts *testscript.TestScript, _ bool, args []string) {
@@ -76,6 +77,11 @@ func cmdAs(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(config, []byte(text), 0o600))
 	ts.Setenv("GIT_CONFIG_GLOBAL", config)
 	ts.Setenv("XDG_STATE_HOME", filepath.Join(ts.Getenv("HOME"), "state-"+name))
+	person, ok := map[string]string{"alice": "Alice", "bob": "Bob"}[name]
+	if !ok {
+		person = name + "@example.com"
+	}
+	ts.Setenv("PERSON", person)
 }
 
 // cmdOnPath links a program of the PATH into a folder:
@@ -144,6 +150,19 @@ type refusing struct{ agent.Agent }
 
 func (refusing) Sign(ssh.PublicKey, []byte) (*ssh.Signature, error) {
 	return nil, errors.New("no")
+}
+
+// cmdTerminal runs a command on a terminal of its own, types a text there, and holds
+// it to an exit code; what the terminal shows is stdout:
+//
+//	terminal N TEXT COMMAND [ARG…]
+func cmdTerminal(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: terminal N TEXT COMMAND [ARG…]")
+	}
+	typed := strings.ReplaceAll(args[1], `\n`, "\n")
+	cmdExitcode(ts, false, []string{args[0], "sh", "-c", `printf '%s' "$1" | script -qefc "$2" /dev/null`,
+		"terminal", typed, strings.Join(args[2:], " ")})
 }
 
 // cmdLastline holds that the last line of stdout alone begins with a word, and
