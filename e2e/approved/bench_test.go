@@ -91,7 +91,7 @@ func BenchmarkRatio(b *testing.B) {
 // ready starts a processor and waits until it is ready.
 func ready(b *testing.B, r *approved.Repository) (stop func()) {
 	b.Helper()
-	folder, err := os.MkdirTemp("", "agw")
+	folder, err := os.MkdirTemp("", "agw") //nolint:usetesting // the path of a socket has to be short
 	if err != nil {
 		b.Fatal(err)
 	}

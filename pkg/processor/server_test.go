@@ -50,7 +50,7 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 // shortDir is a folder whose name leaves room for a socket's.
 func shortDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "agw")
+	dir, err := os.MkdirTemp("", "agw") //nolint:usetesting // the path of a socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +195,7 @@ func ping(t *testing.T, address string, creds credentials.TransportCredentials, 
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for _, s := range secrets {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", s)
-	}
+	ctx = metadata.NewOutgoingContext(ctx, metadata.MD{"authorization": secrets})
 	_, err = extmcp.NewExtMcpClient(conn).CheckRequest(ctx, &extmcp.McpRequest{Method: "ping", ServiceNames: []string{"files"}})
 	return err
 }
@@ -333,7 +331,7 @@ func TestClientCertificates(t *testing.T) {
 	})
 	ready(t, d)
 	client := func(by *authority, version uint16) credentials.TransportCredentials {
-		config := &tls.Config{RootCAs: ca.pool(), ServerName: "localhost", MaxVersion: version} //nolint:gosec // an old client
+		config := &tls.Config{RootCAs: ca.pool(), ServerName: "localhost", MaxVersion: version}
 		if by != nil {
 			cert, err := tls.LoadX509KeyPair(by.issue(t.TempDir(), "gateway"))
 			if err != nil {
