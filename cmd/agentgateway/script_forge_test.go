@@ -68,8 +68,8 @@ func writeLock(ts *testscript.TestScript, file *lockfile.File) {
 
 func writeScriptFile(ts *testscript.TestScript, name string, data []byte) {
 	path := ts.MkAbs(name)
-	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // a script's folder
-	ts.Check(os.WriteFile(path, data, 0o644))        //nolint:gosec // a script's file
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
+	ts.Check(os.WriteFile(path, data, 0o644))
 }
 
 // loadKey loads the key of a person.

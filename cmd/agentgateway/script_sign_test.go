@@ -343,14 +343,14 @@ func cmdTeam(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	for name, f := range madeTeam.files {
 		if path := filepath.Join(work, name); filepath.Dir(path) != "" {
-			ts.Check(os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // a script's folder
+			ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
 			if _, err := os.Lstat(path); err != nil || !strings.HasPrefix(name, "repo") {
 				ts.Check(os.WriteFile(path, []byte(f.data), f.mode))
 			}
 		}
 	}
 	for _, empty := range []string{"repo/.git/refs/tags", "repo/.git/objects/info", "repo/.git/objects/pack"} {
-		ts.Check(os.MkdirAll(filepath.Join(work, empty), 0o755)) //nolint:gosec // a script's folder
+		ts.Check(os.MkdirAll(filepath.Join(work, empty), 0o755))
 	}
 	for name, value := range madeTeam.env {
 		ts.Setenv(name, value)
@@ -361,10 +361,10 @@ func cmdTeam(ts *testscript.TestScript, _ bool, _ []string) {
 
 func makeTeam(ts *testscript.TestScript, work string) {
 	repo := filepath.Join(work, "repo")
-	ts.Check(os.MkdirAll(repo, 0o755)) //nolint:gosec // a script's folder
+	ts.Check(os.MkdirAll(repo, 0o755))
 	ts.Check(ts.Chdir(repo))
 	cmdGitInit(ts, false, nil)
-	ts.Check(os.WriteFile(filepath.Join(repo, ".mcp.json"), []byte(teamConfig), 0o644)) //nolint:gosec // a script's file
+	ts.Check(os.WriteFile(filepath.Join(repo, ".mcp.json"), []byte(teamConfig), 0o644))
 	cmdKeygen(ts, false, []string{"alice", "bob", "mallory"})
 	cmdAs(ts, false, []string{"alice"})
 	run := func(args ...string) { cmdExitcode(ts, false, slices.Concat([]string{"0"}, args)) }
@@ -452,18 +452,18 @@ func cmdVerdict(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("there is no report: %v\n%s", err, ts.ReadFile("stderr"))
 	}
 	found, noted := map[string]bool{}, map[string]bool{}
-	text := ""
+	var text strings.Builder
 	for _, f := range report.Findings {
 		if f.Grade == finding.Note && !f.Undecided {
 			noted[string(f.Code)] = true
 			continue
 		}
 		found[string(f.Code)] = true
-		text += fmt.Sprintf("%s %s %s: %s\n", f.Grade, f.Code, f.Place, f.Summary)
+		text.WriteString(fmt.Sprintf("%s %s %s: %s\n", f.Grade, f.Code, f.Place, f.Summary))
 	}
 	slices.Sort(fails)
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, fails) {
-		ts.Fatalf("the verdict is %q, want %q:\n%s", got, fails, text)
+		ts.Fatalf("the verdict is %q, want %q:\n%s", got, fails, text.String())
 	}
 	if (report.ExitCode == 0) != (len(fails) == 0) {
 		ts.Fatalf("the exit code is %d for %q", report.ExitCode, fails)

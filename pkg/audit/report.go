@@ -109,6 +109,9 @@ type Report struct {
 	Cache *Cache `json:"-"`
 }
 
+// Holds reports whether no commit breaks a rule. Conflicts may be open all the same.
+func (r *Report) Holds() bool { return r.Violation == nil }
+
 // Findings tells the report as findings: the violation, and conflicts that are
 // open.
 func (r *Report) Findings() []finding.Finding {

@@ -107,13 +107,11 @@ func (v *verification) run(ctx context.Context) error {
 		return err
 	}
 	v.count()
-	if v.report.Violation == nil {
-		if err := v.atHead(ctx); err != nil {
-			return v.violated(err)
-		}
-	}
-	if v.report.Violation != nil {
+	if !v.report.Holds() {
 		return nil
+	}
+	if err := v.atHead(ctx); err != nil {
+		return v.violated(err)
 	}
 	if err := v.settleConflicts(ctx); err != nil {
 		return err

@@ -164,7 +164,7 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 	item := trust.ProposedItem{Key: key, Proposers: proposers(key)}
 	var restored *restoredText
 	if d.Action == trust.Rollback {
-		if restored, err = p.earlierText(ctx, file, state, key, d.To); err != nil {
+		if restored, err = p.earlierText(ctx, file, key, d.To); err != nil {
 			return nil, err
 		}
 		item.Digest, item.GatewayDigest = restored.digest, restored.gateway
