@@ -106,7 +106,7 @@ func newStage(t *testing.T, s setting) *stage {
 // shortDir is a folder whose name leaves room for a socket's.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "agw")
+	dir, err := os.MkdirTemp("", "agw") //nolint:usetesting // the path of a socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}

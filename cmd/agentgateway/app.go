@@ -12,6 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/trust"
 )
 
 // The exit codes of every command.
@@ -146,14 +148,34 @@ func (a *app) fail(err error) int {
 	} else {
 		fmt.Fprintf(a.stderr, "error: %v\n", err)
 	}
-	var h hinter
-	if hint == "" && errors.As(err, &h) {
-		hint = h.Hint()
+	if hint == "" {
+		hint = hintOf(err)
 	}
 	if hint != "" {
 		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
 	}
 	return code
+}
+
+// hintOf says what to do about an error, where it knows.
+func hintOf(err error) string {
+	var (
+		h       hinter
+		refused *trust.RefusalError
+		chain   *trust.ChainError
+		broken  *seal.Error
+	)
+	switch {
+	case errors.As(err, &h):
+		return h.Hint()
+	case errors.As(err, &refused):
+		return refused.Hint
+	case errors.As(err, &chain):
+		return chain.Hint
+	case errors.As(err, &broken):
+		return broken.Hint
+	}
+	return ""
 }
 
 // now is the time of the run.

@@ -35,20 +35,26 @@ func (c *reviewCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	if len(r.Items) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "Nothing waits for a decision.")
+		_, err := fmt.Fprintln(a.stdout, nothingWaits)
 		return err
 	}
-	if err := a.showReview(r, r.Items); err != nil {
+	if err := a.showReview(r.Items); err != nil {
 		return err
 	}
-	args := ""
+	var args strings.Builder
 	for _, item := range c.Items {
-		args += " " + textcheck.Terminal(item)
+		args.WriteString(" " + textcheck.Terminal(item))
+	}
+	if r.Digest.IsZero() {
+		fmt.Fprintln(a.stdout, waiting(len(r.Items)))
+		return exit(exitFindings)
 	}
 	fmt.Fprintf(a.stdout, "%s\n\nTo approve all of it: %s approve --review %s%s\n\nreview %s\n",
-		waiting(len(r.Items)), a.program, r.Digest, args, r.Digest)
+		waiting(len(r.Items)), a.program, r.Digest, args.String(), r.Digest)
 	return exit(exitFindings)
 }
+
+const nothingWaits = "Nothing waits for a decision."
 
 func waiting(n int) string {
 	if n == 1 {
@@ -58,16 +64,16 @@ func waiting(n int) string {
 }
 
 // showReview prints items of a review.
-func (a *app) showReview(r *project.Review, items []project.ReviewItem) error {
+func (a *app) showReview(items []project.ReviewItem) error {
 	shown := make([]report.ReviewItem, len(items))
 	for i := range items {
-		shown[i] = reviewItem(r, &items[i])
+		shown[i] = reviewItem(&items[i])
 	}
 	return report.Review(a.stdout, shown, a.textOptions())
 }
 
 // reviewItem puts into words what a person has to know of one item.
-func reviewItem(r *project.Review, it *project.ReviewItem) report.ReviewItem {
+func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	out := report.ReviewItem{Server: it.Server, Status: string(it.Status), Grade: it.Grade, Change: it.Change}
 	if it.Kind == surface.KindSource {
 		out.Lines = append(out.Lines, "what runs or is contacted: "+project.DescribeSource(it.Source))
@@ -96,6 +102,10 @@ func reviewItem(r *project.Review, it *project.ReviewItem) report.ReviewItem {
 	}
 	if it.Status == trust.Conflict {
 		out.Alarms = append(out.Alarms, it.Why)
+	}
+	var refused *trust.RefusalError
+	if errors.As(it.Refusal, &refused) {
+		out.Alarms = append(out.Alarms, "it cannot be approved: "+refused.Detail, refused.Hint)
 	}
 	return out
 }
@@ -142,14 +152,19 @@ func (c *approveCmd) Run(a *app, g *globals) error {
 			hint: fmt.Sprintf("run `%s review`, then approve with --review DIGEST, or SERVER/NAME --hash DIGEST", a.program)}
 	}
 	if how.Keys != nil && len(how.Keys) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "Nothing was approved.")
+		said := "Nothing was approved."
+		if len(r.Items) == 0 {
+			said = nothingWaits
+		}
+		_, err := fmt.Fprintln(a.stdout, said)
 		return err
 	}
 	done, err := p.Approve(a.ctx, r, how)
 	if err != nil {
 		return err
 	}
-	return a.decided(done)
+	a.decided(done)
+	return nil
 }
 
 // canAsk reports whether questions can be asked.
@@ -173,10 +188,10 @@ func (a *app) askApproval(r *project.Review) ([]trust.Key, error) {
 		}
 		items := rest[:n]
 		rest = rest[n:]
-		if err := a.showReview(r, items); err != nil {
+		if err := a.showReview(items); err != nil {
 			return nil, err
 		}
-		answer, err := a.askServer(in, r, server, items)
+		answer, err := a.askServer(in, server, items)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +208,7 @@ func (a *app) askApproval(r *project.Review) ([]trust.Key, error) {
 }
 
 // askServer asks until there is an answer.
-func (a *app) askServer(in *bufio.Reader, r *project.Review, server string, items []project.ReviewItem) (string, error) {
+func (a *app) askServer(in *bufio.Reader, server string, items []project.ReviewItem) (string, error) {
 	for {
 		fmt.Fprintf(a.stdout, "%s: [a]pprove, s[h]ow again, [s]kip, [q]uit? ", textcheck.Terminal(server))
 		line, err := in.ReadString('\n')
@@ -208,7 +223,7 @@ func (a *app) askServer(in *bufio.Reader, r *project.Review, server string, item
 		case "q", "quit":
 			return "quit", nil
 		case "h", "show":
-			if err := a.showReview(r, items); err != nil {
+			if err := a.showReview(items); err != nil {
 				return "", err
 			}
 		}
@@ -216,7 +231,7 @@ func (a *app) askServer(in *bufio.Reader, r *project.Review, server string, item
 }
 
 // decided tells what was decided.
-func (a *app) decided(d *project.Decided) error {
+func (a *app) decided(d *project.Decided) {
 	what := fmt.Sprintf("%d items", len(d.Items))
 	if len(d.Items) == 1 {
 		what = textcheck.Terminal(project.ItemWords(d.Items[0]))
@@ -237,7 +252,6 @@ func (a *app) decided(d *project.Decided) error {
 		}
 		fmt.Fprintf(a.stdout, "It counts once %d more of them have signed: %s. They run: %s review, then %[3]s approve --review DIGEST\n", need, words(could), a.program)
 	}
-	return nil
 }
 
 // decideFlags are those of every decision but approve.
@@ -260,7 +274,8 @@ func (a *app) decide(g *globals, f decideFlags, action trust.Action, item string
 	if err != nil {
 		return err
 	}
-	return a.decided(done)
+	a.decided(done)
+	return nil
 }
 
 type rejectCmd struct {

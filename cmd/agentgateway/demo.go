@@ -79,7 +79,7 @@ func (d *demo) tell(repository string) {
 	d.say("diff shows the old words against the new.")
 	d.command(repository, exitFindings, "diff")
 	d.say("ci fails, so no pull request is merged while agents would read that.")
-	d.command(repository, exitFindings, "ci", "--format", "github")
+	d.command(repository, exitFindings, "ci")
 	d.say("The way back: the server shows the pinned words again, and the gate passes.")
 	d.try(d.server.Describe("echo", demoWords))
 	d.command(repository, exitOK, "ci")

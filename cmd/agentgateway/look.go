@@ -8,6 +8,7 @@ import (
 	"agentgateway-lock/pkg/project"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/textcheck"
+	"agentgateway-lock/pkg/trust"
 )
 
 type listCmd struct {
@@ -33,9 +34,16 @@ func (c *listCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
+	state, err := p.State(file)
+	if err != nil {
+		return err
+	}
 	var rows []listed
 	for _, s := range file.Servers {
 		rows = append(rows, listServer(s)...)
+	}
+	if !state.Unsigned {
+		decide(rows, state)
 	}
 	if c.JSON {
 		return a.printJSON(rows)
@@ -73,6 +81,23 @@ func listServer(s *lockfile.Server) []listed {
 		rows = append(rows, listed{s.Name, string(r.Kind), r.Name, "refused: " + string(r.Rule), ""})
 	}
 	return rows
+}
+
+// decide puts in what is decided about each item: a server, whose source stands in
+// no line of its own, is only as approved as that.
+func decide(rows []listed, state *trust.State) {
+	for i := range rows {
+		r := &rows[i]
+		it := state.Item(trust.Key{Server: r.Server, Kind: surface.Kind(r.Kind), Name: r.Name})
+		if it == nil {
+			continue
+		}
+		r.State = string(it.Status)
+		source := state.Item(trust.Key{Server: r.Server, Kind: surface.KindSource})
+		if it.Kind == surface.KindServer && it.Status == trust.Approved && source != nil {
+			r.State = string(source.Status)
+		}
+	}
 }
 
 func lockedState(absent bool) string {

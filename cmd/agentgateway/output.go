@@ -85,7 +85,7 @@ func (a *app) env(name string) string {
 }
 
 // projectEnv is the outside world as a project sees it.
-func (a *app) projectEnv() (project.Env, error) {
+func (a *app) projectEnv() project.Env {
 	home, _ := os.UserHomeDir() // without one there are no user-level files
 	configHome, _ := os.UserConfigDir()
 	state := a.env("XDG_STATE_HOME")
@@ -99,7 +99,7 @@ func (a *app) projectEnv() (project.Env, error) {
 		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, StateDir: state,
 		GOOS: runtime.GOOS, Now: time.Now, Program: a.program, Version: version,
 		Progress: func(line string) { fmt.Fprintln(a.stderr, textcheck.Terminal(textcheck.Clip(line, 2000))) },
-	}, nil
+	}
 }
 
 // githubOutputs writes the annotations of a GitHub job, unless they are what

@@ -57,11 +57,7 @@ func (a *app) openWith(g *globals, s sourcesFlags, trustRoot string) (*project.P
 	if err != nil {
 		return nil, err
 	}
-	env, err := a.projectEnv()
-	if err != nil {
-		return nil, err
-	}
-	return project.Open(a.ctx, env, project.Options{
+	return project.Open(a.ctx, a.projectEnv(), project.Options{
 		Dir: dir, Lockfile: g.Lockfile, Configs: s.Config, UserConfigs: s.UserConfigs, Direct: s.Server, TrustRoot: trustRoot,
 	})
 }
@@ -73,9 +69,9 @@ type lockCmd struct {
 	DryRun       bool     `help:"Show what would change and write nothing."`
 	Stamp        bool     `help:"Set generatedAt and generatedBy anew."`
 	Resolve      bool     `help:"Rebuild the lockfile that a merge left in conflict, without contacting any server."`
-	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources."`
-	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer."`
-	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
+	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources; may be repeated."`
+	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer; may be repeated."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address; may be repeated."`
 }
 
 func (c *lockCmd) Run(a *app, g *globals) error {
@@ -182,7 +178,7 @@ type initCmd struct {
 	runFlags
 
 	NoWorkflow   bool     `help:"Do not write a workflow file for the gate."`
-	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address; may be repeated."`
 }
 
 func (c *initCmd) Run(a *app, g *globals) error {

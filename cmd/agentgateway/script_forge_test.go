@@ -68,8 +68,8 @@ func writeLock(ts *testscript.TestScript, file *lockfile.File) {
 
 func writeScriptFile(ts *testscript.TestScript, name string, data []byte) {
 	path := ts.MkAbs(name)
-	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // a script's folder
-	ts.Check(os.WriteFile(path, data, 0o644))        //nolint:gosec // a script's file
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
+	ts.Check(os.WriteFile(path, data, 0o644))
 }
 
 // loadKey loads the key of a person.
@@ -98,8 +98,8 @@ func signAll(ts *testscript.TestScript, keys string, ns sshsig.Namespace, messag
 //
 // decide makes a decision file and names it in the lockfile, and prints its id;
 // members are those of a statement, of its items, namespace and record=no. at is a
-// time from now, as in -48h. trust makes the next version, signed by whoever;
-// changes are add=NAME for a person with all roles, remove=PRINCIPAL and settings as
+// time from now, as in -48h; without proposers the person at the keyboard is the
+// one. trust makes the next version, signed by whoever; changes are add=NAME for a person with all roles, remove=PRINCIPAL and settings as
 // trust set takes them; first=yes makes a version 1, number=N a version N.
 func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	switch {
@@ -174,7 +174,7 @@ func (f *forgery) decide(keys string, action trust.Action, items string, with ma
 // item is what a statement says of an item, after what the lockfile names.
 func (f *forgery) item(it *trust.ItemState, with map[string]string) trust.Item {
 	out := trust.Item{Key: it.Key, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Serial: 1, Grade: finding.Critical,
-		Previous: []canonical.Digest{}, Proposers: []string{}}
+		Previous: []canonical.Digest{}, Proposers: []string{f.ts.Getenv("PERSON")}}
 	if d := f.ledger.Decision(it.Decision); d != nil {
 		out.Previous = append(out.Previous, it.Decision)
 		for _, before := range d.Statement.Items {

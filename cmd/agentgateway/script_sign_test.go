@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
 
 	"agentgateway-lock/pkg/finding"
 )
@@ -36,6 +40,9 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"refused":  cmdRefused,
 		"follow":   cmdFollow,
 		"path":     cmdPath,
+		"agent":    cmdAgent,
+		"onpath":   cmdOnPath,
+		"terminal": cmdTerminal,
 	})
 	return all
 }
@@ -55,7 +62,7 @@ func cmdKeygen(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdAs makes NAME the person at the keyboard: git's identity, its signing key,
-// and what this person's machine remembers:
+// and what this person's machine remembers. PERSON is who that is in a trust list:
 //
 //	as NAME
 func cmdAs(ts *testscript.TestScript, _ bool, args []string) {
@@ -70,6 +77,92 @@ func cmdAs(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(config, []byte(text), 0o600))
 	ts.Setenv("GIT_CONFIG_GLOBAL", config)
 	ts.Setenv("XDG_STATE_HOME", filepath.Join(ts.Getenv("HOME"), "state-"+name))
+	person, ok := map[string]string{"alice": "Alice", "bob": "Bob"}[name]
+	if !ok {
+		person = name + "@example.com"
+	}
+	ts.Setenv("PERSON", person)
+}
+
+// cmdOnPath links a program of the PATH into a folder:
+//
+//	onpath PROGRAM DIR
+func cmdOnPath(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: onpath PROGRAM DIR")
+	}
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
+		if file := filepath.Join(dir, args[0]); exists(file) {
+			ts.Check(os.Symlink(file, filepath.Join(ts.MkAbs(args[1]), args[0])))
+			return
+		}
+	}
+	ts.Fatalf("%s is not on the PATH", args[0])
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// cmdAgent runs an ssh-agent with the keys of persons, or one that refuses to sign
+// with them, and sets SSH_AUTH_SOCK:
+//
+//	agent [refuse] NAME…
+func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
+	refuse := len(args) > 0 && args[0] == "refuse"
+	if refuse {
+		args = args[1:]
+	}
+	held := agent.NewKeyring()
+	for _, name := range args {
+		key, err := ssh.ParseRawPrivateKey([]byte(ts.ReadFile(keyFile(ts, name))))
+		ts.Check(err)
+		ts.Check(held.Add(agent.AddedKey{PrivateKey: key}))
+	}
+	if refuse {
+		held = refusing{held}
+	}
+	dir, err := os.MkdirTemp("", "agent-") // the path of a socket must be short
+	ts.Check(err)
+	ts.Defer(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "socket")
+	listener, err := net.Listen("unix", socket)
+	ts.Check(err)
+	ts.Defer(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = agent.ServeAgent(held, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	ts.Setenv("SSH_AUTH_SOCK", socket)
+}
+
+// refusing is an agent whose owner says no each time.
+type refusing struct{ agent.Agent }
+
+func (refusing) Sign(ssh.PublicKey, []byte) (*ssh.Signature, error) {
+	return nil, errors.New("no")
+}
+
+// cmdTerminal runs a command on a terminal of its own, types a text there, and holds
+// it to an exit code; what the terminal shows is stdout:
+//
+//	terminal N TEXT COMMAND [ARG…]
+func cmdTerminal(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: terminal N TEXT COMMAND [ARG…]")
+	}
+	typed := strings.ReplaceAll(args[1], `\n`, "\n")
+	cmdExitcode(ts, false, []string{args[0], "sh", "-c", `printf '%s' "$1" | script -qefc "$2" /dev/null`,
+		"terminal", typed, strings.Join(args[2:], " ")})
 }
 
 // cmdLastline holds that the last line of stdout alone begins with a word, and
@@ -250,14 +343,14 @@ func cmdTeam(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	for name, f := range madeTeam.files {
 		if path := filepath.Join(work, name); filepath.Dir(path) != "" {
-			ts.Check(os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // a script's folder
+			ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
 			if _, err := os.Lstat(path); err != nil || !strings.HasPrefix(name, "repo") {
 				ts.Check(os.WriteFile(path, []byte(f.data), f.mode))
 			}
 		}
 	}
 	for _, empty := range []string{"repo/.git/refs/tags", "repo/.git/objects/info", "repo/.git/objects/pack"} {
-		ts.Check(os.MkdirAll(filepath.Join(work, empty), 0o755)) //nolint:gosec // a script's folder
+		ts.Check(os.MkdirAll(filepath.Join(work, empty), 0o755))
 	}
 	for name, value := range madeTeam.env {
 		ts.Setenv(name, value)
@@ -268,10 +361,10 @@ func cmdTeam(ts *testscript.TestScript, _ bool, _ []string) {
 
 func makeTeam(ts *testscript.TestScript, work string) {
 	repo := filepath.Join(work, "repo")
-	ts.Check(os.MkdirAll(repo, 0o755)) //nolint:gosec // a script's folder
+	ts.Check(os.MkdirAll(repo, 0o755))
 	ts.Check(ts.Chdir(repo))
 	cmdGitInit(ts, false, nil)
-	ts.Check(os.WriteFile(filepath.Join(repo, ".mcp.json"), []byte(teamConfig), 0o644)) //nolint:gosec // a script's file
+	ts.Check(os.WriteFile(filepath.Join(repo, ".mcp.json"), []byte(teamConfig), 0o644))
 	cmdKeygen(ts, false, []string{"alice", "bob", "mallory"})
 	cmdAs(ts, false, []string{"alice"})
 	run := func(args ...string) { cmdExitcode(ts, false, slices.Concat([]string{"0"}, args)) }
@@ -359,18 +452,18 @@ func cmdVerdict(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("there is no report: %v\n%s", err, ts.ReadFile("stderr"))
 	}
 	found, noted := map[string]bool{}, map[string]bool{}
-	text := ""
+	var text strings.Builder
 	for _, f := range report.Findings {
 		if f.Grade == finding.Note && !f.Undecided {
 			noted[string(f.Code)] = true
 			continue
 		}
 		found[string(f.Code)] = true
-		text += fmt.Sprintf("%s %s %s: %s\n", f.Grade, f.Code, f.Place, f.Summary)
+		text.WriteString(fmt.Sprintf("%s %s %s: %s\n", f.Grade, f.Code, f.Place, f.Summary))
 	}
 	slices.Sort(fails)
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, fails) {
-		ts.Fatalf("the verdict is %q, want %q:\n%s", got, fails, text)
+		ts.Fatalf("the verdict is %q, want %q:\n%s", got, fails, text.String())
 	}
 	if (report.ExitCode == 0) != (len(fails) == 0) {
 		ts.Fatalf("the exit code is %d for %q", report.ExitCode, fails)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -157,7 +156,7 @@ func (c *serveCmd) config(a *app, g *globals) (processor.DaemonConfig, error) {
 			Address: c.Listen, SecretFile: c.SecretFile, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA,
 			InsecureLoopback: c.InsecureLoopback,
 		},
-		Admin: c.Admin, DecisionLog: io.Writer(a.stderr), Log: log,
+		Admin: c.Admin, DecisionLog: a.stderr, Log: log,
 	}
 	if c.Probe > 0 {
 		config.Prober = processor.NewProber(processor.ProbeOptions{

@@ -53,7 +53,7 @@ func (a *app) passphrase() sshsig.Passphrase {
 	terminal := ok && term.IsTerminal(int(in.Fd()))
 	if program := sshsig.AskPassProgram(a.env, terminal); program != "" {
 		return sshsig.AskPass(func(ctx context.Context, program, argument string) ([]byte, error) {
-			cmd := exec.CommandContext(ctx, program, argument) //nolint:gosec // the program the user's environment names
+			cmd := exec.CommandContext(ctx, program, argument)
 			cmd.Env, cmd.Stderr = a.environ, a.stderr
 			out, err := cmd.Output()
 			if err != nil {

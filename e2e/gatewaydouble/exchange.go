@@ -184,7 +184,7 @@ func (x *exchange) watch(ctx context.Context) {
 	errs := make([]error, len(x.relay.Targets))
 	unsupported := 0
 	for i, target := range x.relay.Targets {
-		streams[i], errs[i] = x.open(ctx, http.MethodGet, target, nil, streamType)
+		streams[i], errs[i] = x.open(ctx, http.MethodGet, target, nil, streamType) //nolint:bodyclose // discard closes it
 		if streams[i] != nil {
 			defer discard(streams[i])
 		}

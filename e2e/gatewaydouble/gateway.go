@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Gateway is a running double.
@@ -75,7 +76,7 @@ func New(config Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure the gateway double: %w", err)
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(config.Port)))
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(config.Port)))
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func New(config Config) (*Gateway, error) {
 		sessions: map[string]*session{},
 		ended:    map[string]bool{},
 	}
-	g.server = &http.Server{Handler: http.HandlerFunc(g.handle)}
+	g.server = &http.Server{Handler: http.HandlerFunc(g.handle), ReadHeaderTimeout: time.Minute}
 	g.running.Go(func() {
 		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			panic(err) // the listener broke under a test

@@ -3,6 +3,7 @@ package gatewaydouble
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -52,9 +53,9 @@ func (v value) without(key string) value       { return v.edited(key, value{}, f
 
 // get returns the last member of that name.
 func (v value) get(key string) (value, bool) {
-	for i := len(v.members) - 1; i >= 0; i-- {
-		if v.members[i].key == key {
-			return v.members[i].value, true
+	for _, m := range slices.Backward(v.members) {
+		if m.key == key {
+			return m.value, true
 		}
 	}
 	return value{}, false

@@ -82,8 +82,8 @@ func TestMetadataIsEvaluatedForBothPhases(t *testing.T) {
 func TestWithoutMetadataThereIsNoContext(t *testing.T) {
 	w := newWorld(t, nil)
 	connect(t, w.gateway.URL(), modern).call("tools/call", `{"name":"a"}`)
-	if in := w.guard.lastRequest(t); in.MetadataContext != nil {
-		t.Errorf("got %v", in.MetadataContext)
+	if in := w.guard.lastRequest(t); in.GetMetadataContext() != nil {
+		t.Errorf("got %v", in.GetMetadataContext())
 	}
 }
 

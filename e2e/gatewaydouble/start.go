@@ -76,7 +76,7 @@ func startBinary(ctx context.Context, name string, config Config) (_ *binary, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	b.command = exec.Command(name, "-f", b.file("config.yaml"))
+	b.command = exec.Command(name, "-f", b.file("config.yaml")) //nolint:gosec // the binary that AGENTGATEWAY_BIN names
 	b.command.Dir, b.command.Stdout, b.command.Stderr = dir, log, log
 	b.command.Env = append(os.Environ(), "HOME="+dir)
 	if err := b.command.Start(); err != nil {
@@ -102,7 +102,7 @@ func choosePorts(config *Config) error {
 		if *address != "" {
 			continue
 		}
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (b *binary) await(ctx context.Context, url, contains string) error {
 		select {
 		case <-ticker.C:
 		case <-b.exited:
-			return fmt.Errorf("the gateway ended (%v): %s", b.failure, b.log())
+			return fmt.Errorf("the gateway ended (%w): %s", b.failure, b.log())
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the gateway at %s: %w: %s", url, ctx.Err(), b.log())
 		}

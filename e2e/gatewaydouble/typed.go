@@ -3,6 +3,7 @@ package gatewaydouble
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A decoder reads a value as one Rust type does and returns what that type writes
@@ -86,10 +87,8 @@ func listOf(decode decoder) decoder {
 
 func oneOf(names ...string) decoder {
 	return func(v value) (value, error) {
-		for _, name := range names {
-			if v.isText(name) {
-				return v, nil
-			}
+		if slices.ContainsFunc(names, v.isText) {
+			return v, nil
 		}
 		return value{}, errType
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -56,9 +57,7 @@ const emptyInitialize = `{"protocolVersion":"2025-11-25","capabilities":{},"serv
 func newUpstream(t *testing.T, name string, results map[string]string) *upstream {
 	t.Helper()
 	u := &upstream{name: name, results: map[string]string{"initialize": emptyInitialize}, push: make(chan string), gone: make(chan struct{})}
-	for method, result := range results {
-		u.results[method] = result
-	}
+	maps.Copy(u.results, results)
 	u.Server = httptest.NewServer(u)
 	t.Cleanup(u.Close)
 	t.Cleanup(u.CloseClientConnections)

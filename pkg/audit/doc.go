@@ -25,7 +25,11 @@
 // [Conflict].
 //
 // Signatures of commits are evidence beside decisions, which are the gate. They
-// are reported, and judged only under the rule requireSignedCommits.
+// are reported, and judged only under the rule requireSignedCommits. Of a commit
+// that changes no judged file nothing but its tree and parents is read.
+//
+// A trust version may carry a checkpoint, a commit that breaks a rule or follows
+// one that does: what it reaches is reported, and judged no more.
 //
 // # What is trusted
 //

@@ -53,12 +53,14 @@ func itemAt(k trust.Key) *Item { i := itemOf(k); return &i }
 
 // A Conflict is a commit after which the decisions about an item have more than
 // one end, as where two branches that decided about it meet. Nothing is in force
-// for the item until a decision names all ends.
+// for the item until a decision names all ends. One that arose in commits that were
+// not judged, being covered by the cache or before a checkpoint, stands at the last
+// of those.
 type Conflict struct {
 	Commit gitrepo.Hash `json:"commit"`
 	Item   Item         `json:"item"`
 	Detail string       `json:"detail"`
-	Open   bool         `json:"open"` // it is so at the head
+	Open   bool         `json:"open"` // it is so at the head; not told beside a violation
 }
 
 // A Checkpoint is the commit that the trust list says to judge from. What lies
@@ -106,6 +108,9 @@ type Report struct {
 	// broken.
 	Cache *Cache `json:"-"`
 }
+
+// Holds reports whether no commit breaks a rule. Conflicts may be open all the same.
+func (r *Report) Holds() bool { return r.Violation == nil }
 
 // Findings tells the report as findings: the violation, and conflicts that are
 // open.

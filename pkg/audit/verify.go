@@ -107,12 +107,13 @@ func (v *verification) run(ctx context.Context) error {
 		return err
 	}
 	v.count()
-	if v.report.Violation == nil {
-		if err := v.atHead(ctx); err != nil {
-			return v.violated(err)
-		}
+	if !v.report.Holds() {
+		return nil
 	}
-	if err := v.settleConflicts(ctx); err != nil || v.report.Violation != nil {
+	if err := v.atHead(ctx); err != nil {
+		return v.violated(err)
+	}
+	if err := v.settleConflicts(ctx); err != nil {
 		return err
 	}
 	covers, _, err := v.walk.covers(ctx, v.report.Head, v.opts.Root)
@@ -291,9 +292,10 @@ func (v *verification) atHead(ctx context.Context) error {
 	return err
 }
 
-// settleConflicts tells which conflicts are still open at the head.
+// settleConflicts tells which conflicts are open at the head. All items are looked
+// at, so that one that arose in what the cache or a checkpoint covers is told too.
 func (v *verification) settleConflicts(ctx context.Context) error {
-	if len(v.report.Conflicts) == 0 || v.chain == nil {
+	if v.chain == nil {
 		return nil
 	}
 	lock, err := v.lib.lockfileOrNone(ctx, v.headPoint())
@@ -301,19 +303,41 @@ func (v *verification) settleConflicts(ctx context.Context) error {
 		return err
 	}
 	t := &trial{judge: v.judge}
-	keys := make([]trust.Key, len(v.report.Conflicts))
-	for i := range keys {
-		keys[i] = v.report.Conflicts[i].Item.key()
+	decided := map[trust.Key]bool{}
+	for key := range v.lib.about {
+		decided[key] = true
 	}
-	slices.SortFunc(keys, trust.Key.Compare)
-	keys = slices.Compact(keys)
-	state, _, err := t.evaluate(ctx, v.headPoint(), v.chain, lock, keys, t.idsAbout(keys))
+	for key, it := range lock.items {
+		if !it.decision.IsZero() {
+			decided[key] = true
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(decided), trust.Key.Compare)
+	state, ledger, err := t.evaluate(ctx, v.headPoint(), v.chain, lock, keys, t.idsAbout(keys))
 	if err != nil {
 		return err
 	}
+	open := t.brokenChains(keys, state, ledger)
 	for i := range v.report.Conflicts {
-		st := state.Item(v.report.Conflicts[i].Item.key())
-		v.report.Conflicts[i].Open = st == nil || st.Status == trust.Conflict
+		c := &v.report.Conflicts[i]
+		_, c.Open = open[c.Item.key()]
+	}
+	for i := range v.report.Conflicts {
+		delete(open, v.report.Conflicts[i].Item.key())
+	}
+	since := v.report.Head
+	switch {
+	case v.skip != nil:
+		since = v.opts.Cache.Head
+	case v.report.Checkpoint != nil:
+		since = v.report.Checkpoint.Commit
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(open), trust.Key.Compare) {
+		detail := "it was decided, and the lockfile does not hold it"
+		if st := state.Item(key); st != nil {
+			detail = st.Why
+		}
+		v.report.Conflicts = append(v.report.Conflicts, Conflict{Commit: since, Item: itemOf(key), Detail: detail, Open: true})
 	}
 	return nil
 }

@@ -112,6 +112,9 @@ func testTwoBranches(t *testing.T, ours string, squash bool) {
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Commit != merge || r.Conflicts[0].Item.Name != "read" || !r.Conflicts[0].Open {
 		t.Fatalf("conflicts are %+v, want one of %s", r.Conflicts, merge)
 	}
+	if again := w.holds(func(o *Options) { o.Cache = r.Cache }); len(again.Conflicts) != 1 || !again.Conflicts[0].Open {
+		t.Errorf("conflicts with a cache are %+v", again.Conflicts)
+	}
 	if f := r.Findings(); len(f) != 1 || f[0].Code != finding.DecisionForked || f[0].Grade != finding.Critical {
 		t.Errorf("findings are %+v", f)
 	}

@@ -118,7 +118,6 @@ func TestConnectRefused(t *testing.T) {
 			t.Errorf("%s: %v, want …%s…", test.name, err, test.why)
 		}
 	}
-
 }
 
 // Edge case 34: a secret that is missing is named, before anything is started.

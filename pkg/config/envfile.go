@@ -21,21 +21,21 @@ func (e *entry) setEnvFile(m member) {
 		return
 	}
 	l := e.file.loader
-	name := ""
+	var name strings.Builder
 	for i, p := range t {
 		switch {
 		case p.ref == nil:
-			name += p.literal
+			name.WriteString(p.literal)
 		case i == 0 && p.ref.what == fromWorkspace:
-			name += l.o.Root
+			name.WriteString(l.o.Root)
 		case i == 0 && p.ref.what == fromHome && l.o.Home != "":
-			name += l.o.Home
+			name.WriteString(l.o.Home)
 		default:
 			e.bad(m.line, "envFile may refer to ${workspaceFolder} and ${userHome} only, at its start")
 			return
 		}
 	}
-	path, inside := l.locate(name)
+	path, inside := l.locate(name.String())
 	src, err := l.readFile(path, inside, maxFile)
 	if err != nil {
 		e.bad(m.line, "the file that envFile names cannot be read: %v", readError(path, err).Detail)

@@ -126,7 +126,7 @@ func (e *entry) remote(m member, root *node, t lockfile.Transport, defaultPath s
 	if path != nil && path.kind == text {
 		defaultPath = path.text
 	}
-	url := ""
+	var url string
 	switch backend := m.value.get("backend"); {
 	case backend != nil && host != nil:
 		e.bad(m.line, "the target has both a host and a backend")

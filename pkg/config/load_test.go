@@ -124,12 +124,12 @@ func TestNamedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := ""
+	var names strings.Builder
 	for _, s := range set.Servers {
-		names += s.Name
+		names.WriteString(s.Name)
 	}
-	if names != "bcdefgo" {
-		t.Errorf("servers %s: %v", names, set.Findings)
+	if names.String() != "bcdefgo" {
+		t.Errorf("servers %s: %v", names.String(), set.Findings)
 	}
 	if k := set.Server("d").Source.Env["K"]; k != "${K}" {
 		t.Errorf("OpenCode's reference is recorded as %q", k)
@@ -197,12 +197,12 @@ func TestUserConfigs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := ""
+		var names strings.Builder
 		for _, s := range set.Servers {
-			names += s.Name
+			names.WriteString(s.Name)
 		}
-		if names != test.want {
-			t.Errorf("%s: servers %s, want %s: %v", test.system, names, test.want, set.Findings)
+		if names.String() != test.want {
+			t.Errorf("%s: servers %s, want %s: %v", test.system, names.String(), test.want, set.Findings)
 		}
 		if p := set.Server("c").Places[0]; p.File != "/home/me/.cursor/mcp.json" || p.Line != 1 {
 			t.Errorf("place %v", p)

@@ -81,7 +81,7 @@ func yamlMembers(n *node, y *yaml.Node, depth int) error {
 	seen := make(map[string]bool, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
-		bad := ""
+		var bad string
 		switch {
 		case key.Tag == "!!merge":
 			bad = "a merge key, which clients read differently"

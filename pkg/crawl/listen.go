@@ -105,7 +105,7 @@ func (s *Session) streamRequest(ctx context.Context) (*http.Request, error) {
 		return nil, err
 	}
 	s.calls++
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.calls, "method": method, "params": json.RawMessage(params)})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.calls, "method": method, "params": params})
 	if err != nil {
 		return nil, err
 	}

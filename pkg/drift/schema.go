@@ -2,6 +2,7 @@ package drift
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -320,9 +321,7 @@ func merge(beside map[string]any, target any) any {
 		return target
 	}
 	out := make(map[string]any, len(t)+len(beside))
-	for k, v := range t {
-		out[k] = v
-	}
+	maps.Copy(out, t)
 	for k, v := range beside {
 		if k != "$ref" {
 			out[k] = v
@@ -336,7 +335,7 @@ func lookup(root any, pointer string) (any, bool) {
 	if pointer == "" {
 		return root, true
 	}
-	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		m, ok := root.(map[string]any)
 		if !ok {
 			return nil, false

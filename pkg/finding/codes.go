@@ -114,6 +114,7 @@ const (
 	GradeUnderstated  Code = "grade-understated"
 )
 
+// The codes of seals.
 const (
 	SealMissing  Code = "seal-missing"
 	SealInvalid  Code = "seal-invalid"
@@ -121,6 +122,7 @@ const (
 	SealMismatch Code = "seal-mismatch"
 )
 
+// The codes of history.
 const (
 	HeadLost          Code = "head-lost"
 	CommitInvalid     Code = "commit-invalid"

@@ -27,7 +27,7 @@ func TestSplitAgainstGit(t *testing.T) {
 			s.write("f", "x")
 			_, err := r.Commit(ctx, CommitOptions{Paths: []string{"f"}, Message: "signed", Sign: sign})
 			must(t, err)
-			for _, id := range strings.Split(s.git("rev-list", "HEAD"), "\n") {
+			for id := range strings.SplitSeq(s.git("rev-list", "HEAD"), "\n") {
 				c, err := r.ReadCommit(ctx, mustHash(t, id))
 				must(t, err)
 				var parents []string

@@ -63,7 +63,7 @@ func (r *Repo) User(ctx context.Context) (Identity, error) {
 func (r *Repo) identity(ctx context.Context, which string) (string, error) {
 	line, err := r.git.line(ctx, "-c", "user.useConfigOnly=true", "var", which)
 	if exitCode(err) == 128 {
-		return "", fmt.Errorf("%w\n(%v)", ErrNoIdentity, err)
+		return "", fmt.Errorf("%w\n(%w)", ErrNoIdentity, err)
 	}
 	return line, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strings"
 )
 
 // maxTreeEntries bounds what one folder may hold.
@@ -86,7 +87,7 @@ func treeKey(e Entry, at int) int {
 
 func treeLess(a, b Entry) bool {
 	n := min(len(a.Name), len(b.Name))
-	if c := bytes.Compare([]byte(a.Name[:n]), []byte(b.Name[:n])); c != 0 {
+	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
 		return c < 0
 	}
 	return treeKey(a, n) < treeKey(b, n)

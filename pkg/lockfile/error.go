@@ -40,7 +40,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // The hints of errors that stand in more than one place.
 const (
 	hintRestore  = "restore the file with `git checkout -- agentgateway.lock`, or mend it at the place named"
-	hintConflict = "keep either side of the conflict, then run `agentgateway lock`"
+	hintConflict = "run `agentgateway lock --resolve`, which takes what each side changed; or keep either side, then run `agentgateway lock`"
 	hintNewer    = "use the version of agentgateway that wrote the file, or a newer one"
 )
 

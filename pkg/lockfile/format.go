@@ -2,6 +2,7 @@ package lockfile
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -170,7 +171,10 @@ func (w *writer) entry(s *Server) {
 	if s.entry == nil || bytes.Equal(w.dst[start:], s.entry) {
 		return
 	}
-	read := &Server{Name: s.Name}
+	read := &Server{}
+	if name := bytes.TrimRight(s.entry[:s.value], ": \t\r\n"); json.Unmarshal(name, &read.Name) != nil || read.Name != s.Name {
+		return // it was given another name
+	}
 	p := parser{r: canonical.NewReader(s.entry[s.value:]), src: s.entry[s.value:], server: s.Name}
 	if err := p.entry(read); err != nil {
 		return

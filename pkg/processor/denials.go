@@ -46,7 +46,7 @@ type Denial struct {
 var denials = []Denial{
 	{DeniedNotApproved, "Nobody has approved it.", "Read it, lock it and approve it; the processor serves it once that is in its policy."},
 	{DeniedChanged, "The server lists another definition than the one that was approved.", "Compare the two with `agentgateway diff`; approve the new one, or have the server restored."},
-	{DeniedRejected, "A person rejected it, and nothing else is in force.", "Read the reason with `agentgateway show`; a later approval lifts it."},
+	{DeniedRejected, "A person rejected it, and nothing else is in force.", "Read the reason with `agentgateway audit log`; a later approval lifts it."},
 	{DeniedDisabled, "A person disabled it.", "Run `agentgateway enable`, and approve it again."},
 	{DeniedRefused, "Its definition breaks a rule, so it has no digest and is never served.", "Ask the server's authors to mend the definition."},
 	{DeniedAbsent, "It was not listed when the server was last locked.", "Run `agentgateway lock` while the server lists it."},

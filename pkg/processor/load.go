@@ -100,6 +100,11 @@ const (
 	RulePolicy       = "policy"        // the lockfile cannot be made a policy
 )
 
+// Rules returns every rule of loading.
+func Rules() []string {
+	return []string{RuleSource, RuleLockfile, RuleTrustMissing, RuleTrust, RuleDecision, RuleSeal, RuleOlder, RulePolicy}
+}
+
 // Error implements error.
 func (e *LoadError) Error() string { return e.Detail }
 

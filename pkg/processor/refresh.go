@@ -308,6 +308,29 @@ type Reason struct {
 	Blocks bool `json:"blocks"`
 }
 
+// The codes of reasons.
+const (
+	reasonNoPolicy         = "no-policy"
+	reasonPolicyTooOld     = "policy-too-old"
+	reasonProbing          = "probing"
+	reasonDenyUnknown      = "deny-unknown"
+	reasonNoFloor          = "no-floor"
+	reasonUnsigned         = "unsigned"
+	reasonObserve          = "observe"
+	reasonUncoveredPass    = "uncovered-pass"
+	reasonNoEvidenceLimit  = "no-evidence-limit"
+	reasonInsecureLoopback = "insecure-loopback"
+)
+
+// ReasonCodes returns every code that a Reason can have.
+func ReasonCodes() []string {
+	return []string{
+		reasonNoPolicy, reasonPolicyTooOld, reasonProbing, string(problemReload), string(problemDeny), reasonDenyUnknown,
+		string(problemState), string(problemFiles), reasonNoFloor, reasonUnsigned, reasonObserve, reasonUncoveredPass,
+		reasonNoEvidenceLimit, reasonInsecureLoopback,
+	}
+}
+
 // Reasons tells what is to be known of the policy.
 func (r *Refresher) Reasons() []Reason {
 	r.mu.Lock()
@@ -315,9 +338,9 @@ func (r *Refresher) Reasons() []Reason {
 	var reasons []Reason
 	add := func(code, detail string, blocks bool) { reasons = append(reasons, Reason{code, detail, blocks}) }
 	if r.loaded == nil {
-		add("no-policy", "no policy has verified yet; everything is denied", true)
+		add(reasonNoPolicy, "no policy has verified yet; everything is denied", true)
 	} else if age := r.opts.Now().Sub(r.success); r.opts.MaxAge > 0 && age > r.opts.MaxAge {
-		add("policy-too-old", fmt.Sprintf("the last refresh that succeeded was %s ago", age.Round(time.Second)), true)
+		add(reasonPolicyTooOld, fmt.Sprintf("the last refresh that succeeded was %s ago", age.Round(time.Second)), true)
 	}
 	for _, p := range []problem{problemReload, problemDeny, problemState, problemFiles} {
 		if text, ok := r.problems[p]; ok {
@@ -325,13 +348,13 @@ func (r *Refresher) Reasons() []Reason {
 		}
 	}
 	if r.opts.Floor.Missing() {
-		add("no-floor", "nothing keeps a restart from being rolled back: use --state-dir or --at-least", false)
+		add(reasonNoFloor, "nothing keeps a restart from being rolled back: use --state-dir or --at-least", false)
 	}
 	if r.loaded != nil && r.loaded.Unsigned() {
-		add("unsigned", "there is no trust list: what is locked counts as approved", false)
+		add(reasonUnsigned, "there is no trust list: what is locked counts as approved", false)
 	}
 	for _, line := range r.unknown {
-		add("deny-unknown", "the deny file names what the lockfile does not hold: "+line.String(), false)
+		add(reasonDenyUnknown, "the deny file names what the lockfile does not hold: "+line.String(), false)
 	}
 	return reasons
 }

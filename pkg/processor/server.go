@@ -289,17 +289,17 @@ func (d *Daemon) setServing(ready bool) {
 func (d *Daemon) Ready() (bool, []Reason) {
 	reasons := d.refresher.Reasons()
 	if p := d.config.Prober; p != nil && !p.Settled() {
-		reasons = append(reasons, Reason{"probing", "the servers are being listed for the first time", true})
+		reasons = append(reasons, Reason{reasonProbing, "the servers are being listed for the first time", true})
 	}
 	o := &d.config.Options
 	for _, r := range []struct {
 		on           bool
 		code, detail string
 	}{
-		{o.Mode == Observe, "observe", "nothing is enforced: everything passes and is only reported"},
-		{o.Uncovered == UncoveredPass, "uncovered-pass", "kinds that a server's entry does not cover pass"},
-		{o.MaxEvidenceAge == 0, "no-evidence-limit", "evidence counts however old it is"},
-		{d.config.Listener.InsecureLoopback, "insecure-loopback", "any process of this machine can ask the processor"},
+		{o.Mode == Observe, reasonObserve, "nothing is enforced: everything passes and is only reported"},
+		{o.Uncovered == UncoveredPass, reasonUncoveredPass, "kinds that a server's entry does not cover pass"},
+		{o.MaxEvidenceAge == 0, reasonNoEvidenceLimit, "evidence counts however old it is"},
+		{d.config.Listener.InsecureLoopback, reasonInsecureLoopback, "any process of this machine can ask the processor"},
 	} {
 		if r.on {
 			reasons = append(reasons, Reason{r.code, r.detail, false})

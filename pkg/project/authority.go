@@ -97,12 +97,29 @@ func (t commitTree) file(name string, limit int64) ([]byte, error) {
 // authorityIn reads and verifies the trust list and the decisions of a tree. The
 // trust root is the project's. What known has verified is not verified again.
 func (p *Project) authorityIn(t tree, known *trust.Ledger) (authority, error) {
-	var a authority
 	versions, err := versionFiles(t)
 	if err != nil {
-		return a, err
+		return authority{}, err
 	}
-	if a.chain, err = trust.LoadChain(versions, p.root, nil); err != nil {
+	return verifyAuthority(t, versions, p.root, known)
+}
+
+// baseAuthority reads those of a base. One that has no trust list yet is judged
+// without: what a change then brings has to hold the trust root itself.
+func (p *Project) baseAuthority(t tree) (authority, error) {
+	versions, err := versionFiles(t)
+	if err != nil {
+		return authority{}, err
+	}
+	root := p.root
+	if len(versions) == 0 {
+		root = nil
+	}
+	return verifyAuthority(t, versions, root, nil)
+}
+
+func verifyAuthority(t tree, versions []trust.File, root *canonical.Digest, known *trust.Ledger) (a authority, err error) {
+	if a.chain, err = trust.LoadChain(versions, root, nil); err != nil {
 		return a, err
 	}
 	decisions, err := decisionFiles(t)

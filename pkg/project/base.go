@@ -234,7 +234,7 @@ func (p *Project) branchBase(ctx context.Context, head gitrepo.Hash) (gitrepo.Ha
 			continue // not every repository has each
 		}
 		if tip == head {
-			return gitrepo.Hash{}, "", nil
+			return gitrepo.Hash{}, "", nil // no history is needed to tell
 		}
 		base, err := p.repo.MergeBase(ctx, head, tip)
 		if err != nil {

@@ -19,7 +19,7 @@ type Decided struct {
 	IDs     []canonical.Digest
 	Action  trust.Action
 	Items   []trust.Key
-	By      string
+	By      string        // the principal who has signed now
 	Missing []trust.Tally // of items that need more signatures
 	Commit  string        // empty where nothing was committed
 }
@@ -65,11 +65,11 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 	if err := p.ready(ctx, how.Signing); err != nil {
 		return nil, err
 	}
-	if !how.Review.IsZero() && r.Digest != how.Review {
-		return nil, &hintError{fmt.Errorf("what waits is not what was reviewed: the review is %s now", r.Digest), fmt.Sprintf("run `%s review` again", p.Env.Program)}
-	}
 	if len(r.Items) == 0 {
 		return nil, errors.New("nothing waits for a decision")
+	}
+	if !how.Review.IsZero() && r.Digest != how.Review {
+		return nil, &hintError{fmt.Errorf("what waits is not what was reviewed: the review is %s now", r.Digest), fmt.Sprintf("run `%s review` again", p.Env.Program)}
 	}
 	chosen := func(k trust.Key) bool { return how.Keys == nil || slices.Contains(how.Keys, k) }
 	for _, it := range r.Items {
@@ -104,7 +104,20 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 			made = append(made, d)
 		}
 	}
+	if len(made) == 0 {
+		return nil, r.nothingMade(chosen)
+	}
 	return p.record(ctx, r.file, made, how.Signing, signer, nil)
+}
+
+// nothingMade tells why none of the chosen items could be approved.
+func (r *Review) nothingMade(chosen func(trust.Key) bool) error {
+	for _, it := range r.Items {
+		if chosen(it.Key) && it.Refusal != nil {
+			return it.Refusal
+		}
+	}
+	return errors.New("nothing of it waits for a decision")
 }
 
 // Decision says what a person decides about items other than by approving a
@@ -151,7 +164,7 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 	item := trust.ProposedItem{Key: key, Proposers: proposers(key)}
 	var restored *restoredText
 	if d.Action == trust.Rollback {
-		if restored, err = p.earlierText(ctx, file, state, key, d.To); err != nil {
+		if restored, err = p.earlierText(ctx, file, key, d.To); err != nil {
 			return nil, err
 		}
 		item.Digest, item.GatewayDigest = restored.digest, restored.gateway
@@ -218,7 +231,7 @@ func (p *Project) record(ctx context.Context, file *lockfile.File, made []*trust
 	}
 	for _, d := range made {
 		id := d.Statement.ID()
-		out.IDs, out.Action, out.By = append(out.IDs, id), d.Statement.Action, d.Statement.By
+		out.IDs, out.Action = append(out.IDs, id), d.Statement.Action
 		for _, it := range d.Statement.Items {
 			out.Items = append(out.Items, it.Key)
 		}
@@ -230,7 +243,7 @@ func (p *Project) record(ctx context.Context, file *lockfile.File, made []*trust
 		}
 		paths = append(paths, trust.DecisionPath(id))
 	}
-	written, err := p.writeDecided(ctx, file, &fresh, restored, out)
+	written, err := p.writeDecided(ctx, file, &fresh, sshsig.FormatPublicKey(signer.PublicKey()), restored, out)
 	if err != nil {
 		return nil, err
 	}
@@ -238,12 +251,15 @@ func (p *Project) record(ctx context.Context, file *lockfile.File, made []*trust
 	return out, err
 }
 
-// writeDecided writes the lockfile and its copies after a decision. It returns the
-// paths it touched and notes what signatures are missing.
-func (p *Project) writeDecided(ctx context.Context, old, fresh *lockfile.File, restored *restoredText, out *Decided) ([]string, error) {
+// writeDecided writes the lockfile and its copies after a decision by a key. It
+// returns the paths it touched and notes what signatures are missing.
+func (p *Project) writeDecided(ctx context.Context, old, fresh *lockfile.File, key string, restored *restoredText, out *Decided) ([]string, error) {
 	a, err := p.authority()
 	if err != nil {
 		return nil, err
+	}
+	if by := a.chain.Signer(key); by != nil {
+		out.By = by.Principal
 	}
 	fresh.Trust = a.chain.Digest()
 	state := p.evaluate(fresh, a, nil, nil)

@@ -46,6 +46,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
+	judged.noteOlder(rep.Findings)
 	set, err := p.configured(ctx)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 	j := &judgement{}
 	var err error
 	if base.Known() {
-		if j.base, err = p.authorityIn(commitTree{ctx, p, base.Commit}, nil); err != nil {
+		if j.base, err = p.baseAuthority(commitTree{ctx, p, base.Commit}); err != nil {
 			return nil, p.baseTrustError(err, rep)
 		}
 	}
@@ -59,6 +59,20 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 		trust.Recount{Proposers: orNobody(proposers), Grade: p.regrade(ctx, base, file, j)},
 	))...)
 	return j, nil
+}
+
+// noteOlder leaves a note of a lockfile that is an earlier one, where there is a
+// trust list: decisions, whose serials cannot go back, say what is in force, and a
+// server may well serve again what was approved before.
+func (j *judgement) noteOlder(findings []finding.Finding) {
+	if j == nil || j.base.chain == nil {
+		return
+	}
+	for i := range findings {
+		if findings[i].Code == finding.LockfileOlder {
+			findings[i].Grade = finding.Note
+		}
+	}
 }
 
 // always marks findings that fail a run whatever --fail-on says: it is about

@@ -62,6 +62,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	}
 
 	rep := p.newReport("lock", "", finding.Critical)
+	rep.Outcome = "locked"
 	rep.Findings = append(rep.Findings, about(set, subjects)...)
 	next := p.apply(subjects, file, rep)
 	if !first {
@@ -72,7 +73,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	}
 	switch {
 	case opts.DryRun:
-		rep.Subject = "dry run: nothing was written"
+		rep.Subject, rep.Outcome = "dry run: nothing was written", "dry run"
 	default:
 		change, err := p.change(file, first, next)
 		if err != nil {
@@ -147,15 +148,22 @@ func wrote(path string, r lockfile.Result) string {
 		did = append(did, "wrote "+path)
 	}
 	if n := len(r.Written); n > 0 {
-		did = append(did, fmt.Sprintf("wrote %d of the readable copies", n))
+		did = append(did, fmt.Sprintf("wrote %s", copiesWord(n)))
 	}
 	if n := len(r.Removed); n > 0 {
-		did = append(did, fmt.Sprintf("removed %d", n))
+		did = append(did, fmt.Sprintf("removed %s", copiesWord(n)))
 	}
 	if len(did) == 0 {
 		return path + " is as it was"
 	}
 	return strings.Join(did, ", ")
+}
+
+func copiesWord(n int) string {
+	if n == 1 {
+		return "1 readable copy"
+	}
+	return fmt.Sprintf("%d readable copies", n)
 }
 
 // loadOrNew reads the lockfile, or starts one where there is none.
@@ -237,7 +245,9 @@ func (p *Project) apply(subjects []*subject, file *lockfile.File, rep *report.Re
 		}
 		rep.Servers = append(rep.Servers, entry)
 		rep.Findings = append(rep.Findings, s.findings...)
-		rep.Findings = append(rep.Findings, report.FindingsOf(s.name, entry.Changes)...)
+		if entry.State != report.New {
+			rep.Findings = append(rep.Findings, report.FindingsOf(s.name, entry.Changes)...)
+		}
 	}
 	return next
 }

@@ -38,7 +38,7 @@ func (n namedItem) mimics(key trust.Key, text string, title bool) bool {
 	if n.key == key || n.text == text {
 		return false
 	}
-	return !(title || n.title) || lowerASCII(n.text) != lowerASCII(text)
+	return (!title && !n.title) || lowerASCII(n.text) != lowerASCII(text)
 }
 
 func lowerASCII(s string) string {

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
@@ -271,13 +272,30 @@ func (p *Project) lister(how Listing) *crawl.Lister {
 		Limits:  crawl.Limits{Timeout: how.Timeout, StartTimeout: how.StartTimeout},
 		Environ: p.Env.Environ, Proxy: crawl.ProxyFromEnviron(p.Env.Environ),
 		ClientName: "agentgateway-lock", ClientVersion: p.Env.Version,
-		Progress: func(e crawl.Event) {
-			if e.Kind == crawl.EventStderr {
-				p.Env.progress("%s: %s", e.Server, e.Text)
-			}
-		},
+		Progress: p.stderrProgress(),
 	})
 }
+
+// stderrProgress tells the last line of a starting server's standard error, each
+// line once: a server that speaks the older protocol is started twice.
+func (p *Project) stderrProgress() func(crawl.Event) {
+	var mu sync.Mutex
+	told := map[string]bool{}
+	return func(e crawl.Event) {
+		if e.Kind != crawl.EventStderr {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if key := e.Server + "\x00" + e.Text; !told[key] && len(told) < maxTold {
+			told[key] = true
+			p.Env.progress("%s: %s", e.Server, e.Text)
+		}
+	}
+}
+
+// maxTold bounds how many lines of servers are told.
+const maxTold = 1000
 
 // newReport starts the report of a command.
 func (p *Project) newReport(command, subject string, failOn finding.Grade) *report.Report {

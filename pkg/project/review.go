@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type ReviewItem struct {
 	Suspicious []Suspicion
 	Proposers  []string       // persons who brought the text in
 	Pending    *trust.Pending // the decision that lacks signatures, if that is why
+	Refusal    error          // why it cannot be approved as it is; it is in no statement then
 	Source     *lockfile.Source
 	WasSource  *lockfile.Source // in force; nil where it is not known
 }
@@ -164,10 +166,14 @@ func (r *Review) statements() error {
 			}
 			continue
 		}
-		proposal.AcceptSuspicious = proposal.AcceptSuspicious || len(it.Suspicious) > 0
-		proposal.Items = append(proposal.Items, trust.ProposedItem{
+		proposed := trust.ProposedItem{
 			Key: it.Key, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Grade: it.Grade, Proposers: it.Proposers,
-		})
+		}
+		if it.Refusal = r.refusal(it, proposed); it.Refusal != nil {
+			continue
+		}
+		proposal.AcceptSuspicious = proposal.AcceptSuspicious || len(it.Suspicious) > 0
+		proposal.Items = append(proposal.Items, proposed)
 	}
 	if len(proposal.Items) > 0 {
 		draft, err := r.state.Draft(proposal)
@@ -179,6 +185,20 @@ func (r *Review) statements() error {
 	}
 	r.Digest = reviewDigest(r.Statements)
 	return nil
+}
+
+// refusal tells why an item whose decisions are in conflict cannot be approved: an
+// end of a fork disables it, or a decision is lost. Other items can be all the same.
+func (r *Review) refusal(it *ReviewItem, proposed trust.ProposedItem) error {
+	if it.Status != trust.Conflict {
+		return nil
+	}
+	_, err := r.state.Draft(trust.Proposal{Action: trust.Approve, Items: []trust.ProposedItem{proposed}})
+	var refused *trust.RefusalError
+	if errors.As(err, &refused) {
+		return err
+	}
+	return nil // for the draft of all to report
 }
 
 // pendingApproval returns the newest decision that would put the locked text in
@@ -233,6 +253,9 @@ func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
 	case 1:
 		return keys, nil
 	case 0:
+		if err := p.disabled(r, item); err != nil {
+			return nil, err
+		}
 		why := "it does not wait for a decision"
 		if len(r.Items) > 0 {
 			why = "the digest that waits is " + r.Items[0].Digest.String()
@@ -240,4 +263,18 @@ func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
 		return nil, &hintError{fmt.Errorf("%s has no text of the digest %s to approve: %s", item, hash, why), fmt.Sprintf("look at it with `%s review`", p.Env.Program)}
 	}
 	return nil, fmt.Errorf("--hash %s: %d items of %s begin with it", hash, len(keys), item)
+}
+
+// disabled refuses an item that is disabled: it has to be enabled first.
+func (p *Project) disabled(r *Review, item string) error {
+	pick, err := pickItems(r.file, []string{item})
+	if err != nil {
+		return err
+	}
+	for _, it := range r.state.Items {
+		if it.Status == trust.Disabled && pick(it.Key) {
+			return &hintError{fmt.Errorf("%s is disabled", item), fmt.Sprintf("run `%s enable %s` first; it needs a fresh approval after that", p.Env.Program, item)}
+		}
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ type restoredText struct {
 
 // earlierText finds the text of a digest: the approved copy beside the locked
 // one, else what the copy was in an earlier commit.
-func (p *Project) earlierText(ctx context.Context, file *lockfile.File, state *trust.State, key trust.Key, to canonical.Digest) (*restoredText, error) {
+func (p *Project) earlierText(ctx context.Context, file *lockfile.File, key trust.Key, to canonical.Digest) (*restoredText, error) {
 	if key.Kind == surface.KindSource || key.Kind == surface.KindServer {
 		return nil, &hintError{fmt.Errorf("a %s has no text to go back to", key.Kind), "change the configuration back, then lock and approve it"}
 	}

@@ -11,7 +11,6 @@ import (
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
-	"agentgateway-lock/pkg/trust"
 )
 
 // Signing says with which key something is signed and how it is committed.
@@ -204,16 +203,4 @@ func (p *Project) putFile(name string, data []byte) error {
 		return errors.Join(fmt.Errorf("%s: %w", name, err), p.dir.Remove(temp))
 	}
 	return p.dir.SyncDir(path.Dir(name))
-}
-
-// principalOf names the person behind a key.
-func principalOf(chain *trust.Chain, signer sshsig.Signer) (*trust.Signer, error) {
-	key := sshsig.FormatPublicKey(signer.PublicKey())
-	if s := chain.Signer(key); s != nil {
-		return s, nil
-	}
-	return nil, &hintError{
-		fmt.Errorf("the trust list does not have the key %s", sshsig.Fingerprint(signer.PublicKey())),
-		"ask an admin for `agentgateway trust add`, or sign with another key (--ssh-key)",
-	}
 }

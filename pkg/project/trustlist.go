@@ -170,6 +170,15 @@ func (p *Project) TrustList() (*TrustList, error) {
 	return list, nil
 }
 
+// State tells what is decided about every item of the lockfile of the work tree.
+func (p *Project) State(file *lockfile.File) (*trust.State, error) {
+	a, err := p.authority()
+	if err != nil {
+		return nil, err
+	}
+	return p.evaluate(file, a, nil, nil), nil
+}
+
 // FindSigner returns the listed signers of a principal or of a key.
 func (l *TrustList) FindSigner(name string) *trust.Signer {
 	for i := range l.Chain.Current().Signed.Signers {

@@ -36,8 +36,10 @@ type Report struct {
 	Servers  []Server          // by name
 	Findings []finding.Finding // all of them, those of changes included; sorted
 
-	FailOn   finding.Grade // findings at or above it fail the run
-	Verdict  Verdict
+	FailOn  finding.Grade // findings at or above it fail the run
+	Verdict Verdict
+	// Outcome is the word for a run that is no check and went well, such as locked.
+	Outcome  string
 	ExitCode int
 	Advice   []string // what to do next, one line each
 }
@@ -88,10 +90,13 @@ const (
 // installed, and sets the verdict and the exit code.
 func (r *Report) Conclude() {
 	finding.Sort(r.Findings)
-	if r.Program != "" && r.Program != "agentgateway" {
-		for i := range r.Findings {
-			f := &r.Findings[i]
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if r.Program != "" {
 			f.Hint = strings.ReplaceAll(f.Hint, "`agentgateway ", "`"+r.Program+" ")
+		}
+		if plainWord(f.Place.Server) {
+			f.Hint = strings.ReplaceAll(f.Hint, " NAME`", " "+f.Place.Server+"`")
 		}
 	}
 	r.ExitCode = finding.ExitCode(r.Findings, r.FailOn)
@@ -117,4 +122,11 @@ func FindingsOf(server string, changes []drift.Change) []finding.Finding {
 		}
 	}
 	return out
+}
+
+// plainWord reports whether a name can stand in a command as it is.
+func plainWord(name string) bool {
+	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	})
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -296,7 +297,7 @@ func sgr(color string) string {
 func (t *textWriter) findings(r *Report) {
 	shown := changesShown(r)
 	spaced := false
-	for _, f := range r.Findings {
+	for i, f := range r.Findings {
 		if shown[keyOf(f)] {
 			continue
 		}
@@ -304,8 +305,49 @@ func (t *textWriter) findings(r *Report) {
 			t.line(0, "")
 		}
 		spaced = true
+		if also := alike(r.Findings[i:]); also != nil {
+			t.grouped(f, also)
+			for _, g := range also {
+				shown[keyOf(g)] = true
+			}
+			continue
+		}
 		t.finding(f)
 	}
+}
+
+// alike returns the notes that say the same as the first of findings about other
+// places; nil where there are none.
+func alike(findings []finding.Finding) []finding.Finding {
+	first := findings[0]
+	if first.Grade != finding.Note || first.Detail != "" {
+		return nil
+	}
+	var also []finding.Finding
+	for _, f := range findings[1:] {
+		if f.Code == first.Code && f.Grade == first.Grade && f.Summary == first.Summary && f.Detail == "" {
+			also = append(also, f)
+		}
+	}
+	return also
+}
+
+// grouped tells one note about several places.
+func (t *textWriter) grouped(f finding.Finding, also []finding.Finding) {
+	t.segments(2, gradeColors[f.Grade], gradeMark(f.Grade), []segment{{bold, string(f.Code)}})
+	const indent = 13
+	t.wrap(indent, textcheck.Clip(f.Summary, clipSummary))
+	places := []string{textcheck.Clip(f.Place.String(), clipName)}
+	for _, g := range also {
+		if place := textcheck.Clip(g.Place.String(), clipName); !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	const most = 10
+	if n := len(places) - most; n > 0 {
+		places = append(places[:most], fmt.Sprintf("%d more", n))
+	}
+	t.hang(indent, dim, "· ", dim, strings.Join(places, ", "))
 }
 
 // findingKey identifies a finding that a change tells.
@@ -358,13 +400,49 @@ func (t *textWriter) conclusion(r *Report) {
 		t.line(0, "")
 	}
 	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
-	t.line(0, t.paint(color+";"+bold, string(r.Verdict))+": "+tally(r.Findings))
+	word, told := string(r.Verdict), tally(r.Findings)
+	if r.Outcome != "" && r.Verdict == Pass {
+		word, told = r.Outcome, states(r.Servers)
+	}
+	t.line(0, t.paint(color+";"+bold, word)+": "+told)
 	for _, advice := range r.Advice {
 		t.hang(0, dim, "→ ", dim, advice)
 	}
 }
 
 // tally says how much was found, as in "2 critical, 1 undecided".
+// states counts servers by their state, as in "1 server new, 4 unchanged".
+func states(servers []Server) string {
+	var parts []string
+	for _, state := range []State{New, Differs, Gone, Disabled, Unchanged} {
+		n := 0
+		for _, s := range servers {
+			if s.State == state {
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+		case len(parts) == 0:
+			parts = append(parts, plural(n, "server")+" "+string(state))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if len(parts) == 0 {
+		return "no server"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gradeWord is a grade as it is counted.
+func gradeWord(g finding.Grade, n int) string {
+	if g == finding.Warning && n > 1 {
+		return "warnings"
+	}
+	return g.String()
+}
+
 func tally(findings []finding.Finding) string {
 	counts := map[finding.Grade]int{}
 	undecided := 0
@@ -378,7 +456,7 @@ func tally(findings []finding.Finding) string {
 	var parts []string
 	for _, g := range []finding.Grade{finding.Critical, finding.Warning, finding.Info} {
 		if counts[g] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[g], g))
+			parts = append(parts, fmt.Sprintf("%d %s", counts[g], gradeWord(g, counts[g])))
 		}
 	}
 	if undecided > 0 {

@@ -31,7 +31,7 @@ func wrapLine(line string, room int) []string {
 func lineBreak(line string, room int) (end, next int) {
 	column, space := 0, 0
 	for i, r := range line {
-		if r == ' ' && column > room/2 {
+		if r == ' ' && column > room/6 {
 			space = i
 		}
 		if column += columns(r); column <= room {

@@ -3,6 +3,7 @@ package sshsig
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,7 +139,7 @@ func parseAllowedLine(line string, n int) (AllowedSigner, error) {
 	}
 	words := strings.Split(line, " ")
 	if err := CheckPrincipal(words[0]); err != nil {
-		return AllowedSigner{}, lineError(RulePrincipal, n, err.(*FormatError).Detail)
+		return AllowedSigner{}, lineError(RulePrincipal, n, formatError(err).Detail)
 	}
 	if len(words) != 4 {
 		return AllowedSigner{}, explainLine(words, n)
@@ -149,7 +150,7 @@ func parseAllowedLine(line string, n int) (AllowedSigner, error) {
 	}
 	key, err := parseKeyFields(words[2], words[3])
 	if err != nil {
-		fe := *err.(*FormatError)
+		fe := *formatError(err)
 		fe.Subject, fe.Line = allowedSubject, n
 		return AllowedSigner{}, &fe
 	}
@@ -200,7 +201,7 @@ func parseNamespaces(word string, n int) ([]Namespace, error) {
 	}
 	list := strings.TrimSuffix(strings.TrimPrefix(word, `namespaces="`), `"`)
 	var names []Namespace
-	for _, name := range strings.Split(list, ",") {
+	for name := range strings.SplitSeq(list, ",") {
 		ns := Namespace(name)
 		switch {
 		case strings.Contains(name, `"`):
@@ -213,4 +214,14 @@ func parseNamespaces(word string, n int) ([]Namespace, error) {
 		names = append(names, ns)
 	}
 	return names, nil
+}
+
+// formatError returns the FormatError in err; one without a rule where there is
+// none, which this package never makes.
+func formatError(err error) *FormatError {
+	var f *FormatError
+	if errors.As(err, &f) {
+		return f
+	}
+	return &FormatError{Detail: err.Error()}
 }

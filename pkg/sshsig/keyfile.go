@@ -224,7 +224,7 @@ func openSSHPublicKey(text []byte) ssh.PublicKey {
 
 // readFile reads a key file, private or public, and its mode from one handle.
 func readFile(open Opener, path string) (text []byte, mode fs.FileMode, err error) {
-	fail := func(problem string, err error, detail string) ([]byte, fs.FileMode, error) {
+	fail := func(problem string, err error, detail string) ([]byte, fs.FileMode, error) { //nolint:unparam // it stands in a return
 		return nil, 0, &KeyFileError{Path: path, Problem: problem, Detail: detail, Err: err}
 	}
 	f, err := open(path)

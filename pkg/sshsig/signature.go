@@ -151,7 +151,7 @@ func (s *Signature) checkValue() error {
 	case n > extra:
 		return s.error(RuleTrailing, fmt.Sprintf("%d bytes after the inner signature", n-extra))
 	}
-	ok := false
+	var ok bool
 	switch s.PublicKey.Type() {
 	case ssh.KeyAlgoED25519, ssh.KeyAlgoSKED25519:
 		ok = len(s.Value.Blob) == 64

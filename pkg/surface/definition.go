@@ -3,6 +3,7 @@ package surface
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"agentgateway-lock/pkg/canonical"
 )
@@ -126,10 +127,8 @@ func checkShape(list ListKind, text canonical.Text) *canonical.Refusal {
 		if v == nil || isNull(v) || v[0] == byte(s.kind) {
 			continue
 		}
-		for _, k := range s.kinds {
-			if k == list.Kind {
-				return &canonical.Refusal{Rule: canonical.RuleShape, Detail: fmt.Sprintf("%s is not %v", s.key, s.kind)}
-			}
+		if slices.Contains(s.kinds, list.Kind) {
+			return &canonical.Refusal{Rule: canonical.RuleShape, Detail: fmt.Sprintf("%s is not %v", s.key, s.kind)}
 		}
 	}
 	return nil

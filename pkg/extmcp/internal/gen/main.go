@@ -110,7 +110,7 @@ func compile(ctx context.Context, dir string) ([]byte, error) {
 	}
 	request := &pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{source},
-		Parameter:      proto.String("paths=source_relative"),
+		Parameter:      new("paths=source_relative"),
 		ProtoFile:      withImports(nil, linked[0]),
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(request)

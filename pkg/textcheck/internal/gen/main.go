@@ -124,7 +124,7 @@ func parseMapping(line string) (mapping, error) {
 
 func runes(field string) ([]rune, error) {
 	var out []rune
-	for _, hex := range strings.Fields(field) {
+	for hex := range strings.FieldsSeq(field) {
 		v, err := strconv.ParseUint(hex, 16, 21)
 		if err != nil {
 			return nil, err
