@@ -8,7 +8,9 @@ import (
 )
 
 func TestMimics(t *testing.T) {
-	key := func(server, name string) trust.Key { return trust.Key{Server: server, Kind: surface.KindTool, Name: name} }
+	key := func(server, name string) trust.Key {
+		return trust.Key{Server: server, Kind: surface.KindTool, Name: name}
+	}
 	approved := namedItem{key: key("a", "echo"), text: "echo"}
 	for _, tc := range []struct {
 		name  string

@@ -30,6 +30,9 @@ func (p *Project) Resolve(ctx context.Context) (*report.Report, error) {
 		return nil, err
 	}
 	m := &merging{p: p, ctx: ctx, ours: ours, theirs: theirs, base: base}
+	if err := m.signed(); err != nil {
+		return nil, err
+	}
 	merged := m.file()
 	if err := p.putFile(p.Path, lockfile.Format(merged)); err != nil {
 		return nil, err
