@@ -104,7 +104,7 @@ func (p *Project) trustError(err error, rep *report.Report) error {
 	if !errors.As(err, &chain) {
 		return err
 	}
-	rep.Findings = append(rep.Findings, always([]finding.Finding{chain.Finding(p.folder())})...)
+	rep.Findings = append(rep.Findings, always([]finding.Finding{chain.Finding("")})...)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (p *Project) baseTrustError(err error, rep *report.Report) error {
 	if !errors.As(err, &chain) {
 		return err
 	}
-	f := chain.Finding(p.folder())
+	f := chain.Finding("")
 	f.Summary = "on the base: " + f.Summary
 	rep.Findings = append(rep.Findings, always([]finding.Finding{f})...)
 	return nil

@@ -314,7 +314,7 @@ const maxTold = 1000
 // newReport starts the report of a command.
 func (p *Project) newReport(command, subject string, failOn finding.Grade) *report.Report {
 	return &report.Report{
-		Command: command, Program: p.Env.Program, Version: p.Env.Version, Lockfile: p.Path, Subject: subject, FailOn: failOn,
+		Command: command, Program: p.Env.Program, Version: p.Env.Version, Lockfile: p.Path, Folder: p.folder(), Subject: subject, FailOn: failOn,
 	}
 }
 
