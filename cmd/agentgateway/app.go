@@ -142,9 +142,8 @@ func (a *app) fail(err error) int {
 			return code
 		}
 	}
-	var c coder
-	if errors.As(err, &c) && c.Code() != "" {
-		fmt.Fprintf(a.stderr, "error: %s: %v\n", c.Code(), err)
+	if code := codeOf(err); code != "" {
+		fmt.Fprintf(a.stderr, "error: %s: %v\n", code, err)
 	} else {
 		fmt.Fprintf(a.stderr, "error: %v\n", err)
 	}
@@ -155,6 +154,21 @@ func (a *app) fail(err error) int {
 		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
 	}
 	return code
+}
+
+// codeOf is the code of the finding that an error would be, where it has one.
+func codeOf(err error) finding.Code {
+	var (
+		c      coder
+		broken *seal.Error
+	)
+	switch {
+	case errors.As(err, &c):
+		return c.Code()
+	case errors.As(err, &broken):
+		return broken.Finding("").Code
+	}
+	return ""
 }
 
 // hintOf says what to do about an error, where it knows.

@@ -43,6 +43,7 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"agent":    cmdAgent,
 		"onpath":   cmdOnPath,
 		"terminal": cmdTerminal,
+		"event":    cmdEvent,
 	})
 	return all
 }
@@ -393,9 +394,7 @@ func cmdPR(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: pr BRANCH [fork] | pr done")
 	}
 	if args[0] == "done" {
-		for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_EVENT_PATH"} {
-			ts.Setenv(name, "")
-		}
+		noEvent(ts)
 		ts.Check(ts.Exec("git", "checkout", "-q", "-f", "main"))
 		return
 	}
@@ -408,10 +407,35 @@ func cmdPR(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 1 {
 		head = "they/project"
 	}
-	event := map[string]any{"pull_request": map[string]any{
+	setEvent(ts, map[string]any{"pull_request": map[string]any{
 		"base": map[string]any{"sha": base, "repo": map[string]string{"full_name": "we/project"}},
 		"head": map[string]any{"repo": map[string]string{"full_name": head}},
-	}}
+	}})
+}
+
+// cmdEvent makes the run one of a workflow that a push has started, BEFORE being what
+// the branch was; none goes back:
+//
+//	event push BEFORE
+//	event none
+func cmdEvent(ts *testscript.TestScript, _ bool, args []string) {
+	switch {
+	case len(args) == 2 && args[0] == "push":
+		setEvent(ts, map[string]any{"before": args[1]})
+	case len(args) == 1 && args[0] == "none":
+		noEvent(ts)
+	default:
+		ts.Fatalf("usage: event push BEFORE | event none")
+	}
+}
+
+func noEvent(ts *testscript.TestScript) {
+	for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_EVENT_PATH"} {
+		ts.Setenv(name, "")
+	}
+}
+
+func setEvent(ts *testscript.TestScript, event any) {
 	data, err := json.Marshal(event)
 	ts.Check(err)
 	path := filepath.Join(ts.Getenv("HOME"), "event.json")

@@ -27,6 +27,7 @@ var ratios = []struct {
 	{"lock-parallel", lockParallel},
 	{"lock-memory", lockMemory},
 	{"startup", startup},
+	{"ci-offline-10k", ciOffline10k},
 }
 
 // reportRatio runs two functions in turn, rounds times, and reports what pick

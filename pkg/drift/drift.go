@@ -60,7 +60,7 @@ type Copies func(kind surface.Kind, name string) []byte
 // left out.
 func FromLockfile(s *lockfile.Server, copies Copies) Side {
 	side := Side{Source: s.Source, Target: s.Target, Covers: s.Covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}}
-	if s.Instructions != nil {
+	if s.Instructions != nil && !s.Instructions.Absent {
 		side.Instructions = &Text{Hash: s.Instructions.Hash}
 		if text := copies(surface.KindInstructions, ""); text != nil && canonical.Sum(text) == s.Instructions.Hash {
 			side.Instructions.Text, side.Instructions.Known = string(text), true

@@ -19,7 +19,9 @@ import (
 type Base struct {
 	Commit gitrepo.Hash // zero where there is none
 	Reason string       // how it was found, for people
-	Fork   bool         // the change comes from another repository, or may
+	// Own holds where an event says that the change is of this same repository: no
+	// pull request of another one, nor a commit that is not the event's.
+	Own bool
 	// Unreadable holds where there should be a base and it cannot be read: then
 	// nothing is settled by the want of one.
 	Unreadable bool
@@ -39,7 +41,8 @@ type event struct {
 			Repo repo   `json:"repo"`
 		} `json:"base"`
 		Head struct {
-			Repo repo `json:"repo"`
+			SHA  string `json:"sha"`
+			Repo repo   `json:"repo"`
 		} `json:"head"`
 	} `json:"pull_request"`
 	MergeGroup *struct {
@@ -47,14 +50,16 @@ type event struct {
 	} `json:"merge_group"`
 }
 
-// fromFork reports whether an event is about a pull request of another
-// repository; one that does not name both, as where a fork was deleted, is.
-func (e event) fromFork() bool {
+// own reports whether the commit that is checked out comes from the event's own
+// repository. A pull request that does not name both repositories, as where a
+// fork was deleted, does not; nor does a commit that is not the event's own, as
+// where a comment or another workflow made this one check a pull request out.
+func (e event) own(isEvents bool) bool {
 	if e.PullRequest == nil {
-		return false
+		return isEvents
 	}
 	head, base := e.PullRequest.Head.Repo.FullName, e.PullRequest.Base.Repo.FullName
-	return head == "" || head != base
+	return head != "" && head == base
 }
 
 type repo struct {
@@ -77,10 +82,8 @@ func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Fin
 	}
 	e, err := p.readEvent()
 	if err != nil {
-		base.Fork = true
 		return fail(err, "the event of GITHUB_EVENT_PATH")
 	}
-	base.Fork = e.fromFork()
 	judged := ref != "" || e.PullRequest != nil || e.MergeGroup != nil // there must be a base
 	if p.repo == nil {
 		if judged {
@@ -95,6 +98,8 @@ func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Fin
 		}
 		return base, nil // no commit yet
 	}
+	events := p.Env.env("GITHUB_SHA")
+	base.Own = e.own(events == head.String())
 	find := []func() (gitrepo.Hash, string, error){
 		func() (gitrepo.Hash, string, error) { return p.askedBase(ctx, ref) },
 		func() (gitrepo.Hash, string, error) { return p.eventBase(ctx, e, head) },
@@ -109,6 +114,9 @@ func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Fin
 			base.Commit, base.Reason = commit, reason
 			break
 		}
+	}
+	if !base.Known() && events != "" && events != head.String() {
+		return fail(errors.New("another commit is checked out than the event is about, so nothing says where it comes from"), "HEAD")
 	}
 	if !base.Known() {
 		return base, nil
@@ -162,30 +170,49 @@ func (p *Project) readEvent() (event, error) {
 }
 
 // eventBase takes the base from the event of the run. In a pull request the tree
-// that is judged is the merge commit, whose first parent is the base as it is now.
+// that is judged is GitHub's merge commit, whose first parent is the base as it is
+// now. Any other merge commit is one that the pull request brings, and its first
+// parent what its author chose.
 func (p *Project) eventBase(ctx context.Context, e event, head gitrepo.Hash) (gitrepo.Hash, string, error) {
+	sha, reason := e.Before, "the commit before the push"
 	switch {
-	case e.PullRequest != nil || e.MergeGroup != nil:
+	case e.PullRequest != nil:
 		commit, err := p.repo.ReadCommit(ctx, head)
 		if err != nil {
 			return gitrepo.Hash{}, "HEAD", err
 		}
-		if len(commit.Parents) > 1 {
+		if p.mergedByGitHub(e, head, commit.Parents) {
 			return commit.Parents[0], "the first parent of the merge commit", p.mustHave(ctx, commit.Parents[0])
 		}
-		var sha string
-		if e.PullRequest != nil {
-			sha = e.PullRequest.Base.SHA
-		} else {
-			sha = e.MergeGroup.BaseSHA
-		}
-		base, err := p.repo.Resolve(ctx, sha)
-		return base, "the base commit of the event", err
-	case strings.Trim(e.Before, "0") != "":
-		base, err := p.repo.Resolve(ctx, e.Before)
-		return base, "the commit before the push", err
+		sha, reason = e.PullRequest.Base.SHA, "the base commit of the event"
+	case e.MergeGroup != nil:
+		sha, reason = e.MergeGroup.BaseSHA, "the base commit of the event"
+	case strings.Trim(sha, "0") == "":
+		return gitrepo.Hash{}, "", nil
 	}
-	return gitrepo.Hash{}, "", nil
+	base, err := p.eventCommit(ctx, sha)
+	return base, reason, err
+}
+
+// mergedByGitHub reports whether HEAD is the commit that merges the head of the
+// event's pull request into its base. The runner says which commit that is; in a
+// workflow of the base it says which commit the base is.
+func (p *Project) mergedByGitHub(e event, head gitrepo.Hash, parents []gitrepo.Hash) bool {
+	if len(parents) != 2 || parents[1].String() != e.PullRequest.Head.SHA {
+		return false
+	}
+	given := p.Env.env("GITHUB_SHA")
+	return given == head.String() || given == parents[0].String()
+}
+
+// eventCommit finds a commit that an event names by its whole id. A name that is
+// no id could be that of a branch or tag.
+func (p *Project) eventCommit(ctx context.Context, sha string) (gitrepo.Hash, error) {
+	commit, err := gitrepo.ParseHash(sha)
+	if err != nil {
+		return gitrepo.Hash{}, fmt.Errorf("the event names the commit %q: %w", sha, err)
+	}
+	return commit, p.mustHave(ctx, commit)
 }
 
 // mustHave reports an error where a commit's tree is not in this clone.
@@ -194,12 +221,14 @@ func (p *Project) mustHave(ctx context.Context, commit gitrepo.Hash) error {
 	return err
 }
 
+// mainBranches are where the main branch may be found, the first that is there.
+var mainBranches = []string{
+	"refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main", "refs/remotes/origin/master",
+}
+
 // branchBase is the merge base with the main branch, where HEAD is not on it.
 func (p *Project) branchBase(ctx context.Context, head gitrepo.Hash) (gitrepo.Hash, string, error) {
-	if p.Env.inCI() {
-		return gitrepo.Hash{}, "", nil
-	}
-	for _, ref := range []string{"refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"} {
+	for _, ref := range mainBranches {
 		tip, err := p.repo.Resolve(ctx, ref)
 		if err != nil {
 			continue // not every repository has each
@@ -222,7 +251,7 @@ func (p *Project) branchBase(ctx context.Context, head gitrepo.Hash) (gitrepo.Ha
 // lockfileAt reads the lockfile of a commit; nil where it has none.
 func (p *Project) lockfileAt(ctx context.Context, commit gitrepo.Hash) (*lockfile.File, error) {
 	data, err := p.fileAt(ctx, commit, p.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, gitrepo.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {

@@ -88,10 +88,13 @@ func (p *Project) settle(subjects []*subject, base *Base, judged *judgement, opt
 	rule := &settling{
 		base: base, allowed: opts.AllowSource, remembered: p.recall(),
 		approved:       judged.approvedOnBase,
-		sameRepository: p.Env.inCI() && !base.Fork && judged.unsigned(),
+		sameRepository: p.Env.inCI() && base.Own && judged.unsigned(),
 	}
 	for _, s := range subjects {
 		if s.blocked {
+			if s.switchedToAnother() {
+				s.add(*sourceChanged(s.configured, s.locked))
+			}
 			continue
 		}
 		if s.configured == nil && s.locked != nil && !s.locked.Absent {

@@ -3,6 +3,8 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -111,9 +113,38 @@ func (p *Project) gateLockfile(ctx context.Context, base *Base, rep *report.Repo
 	rep.Findings = append(rep.Findings, p.secondLockfiles(ctx)...)
 	if base.Known() {
 		rep.Findings = append(rep.Findings, p.checkCommitted(ctx)...)
+		rep.Findings = append(rep.Findings, p.otherOnBase(ctx, base)...)
 		rep.Findings = append(rep.Findings, p.againstBase(ctx, base, file)...)
 	}
 	return file, nil
+}
+
+// otherOnBase reports a lockfile that the base has where this one would take its
+// place in silence: one of the format that is preferred, in the same folder, or
+// one in a folder above while this one is new. The folder that a run starts in
+// decides which is read, and what is read decides which trust list judges.
+func (p *Project) otherOnBase(ctx context.Context, base *Base) []finding.Finding {
+	at, err := p.gitPath(p.Path)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	if p.original {
+		names = append(names, path.Join(path.Dir(at), lockfile.DefaultName))
+	}
+	for dir := path.Dir(at); base.Lockfile == nil && dir != "."; {
+		dir = path.Dir(dir)
+		names = append(names, path.Join(dir, lockfile.DefaultName), path.Join(dir, OriginalName))
+	}
+	for _, name := range names {
+		if _, found := p.blobAt(ctx, base.Commit, name); !found {
+			continue
+		}
+		f := finding.New(finding.LockfileRemoved, finding.Place{File: p.Path}, fmt.Sprintf("the base is pinned by %s, and this tree is judged by %s, which is new", name, at))
+		f.Hint = "Restore the one of the base, or add the new one in a change of its own, checked with `-C` where the base's stands."
+		return []finding.Finding{f}
+	}
+	return nil
 }
 
 // checkFile recomputes every hash of a lockfile of the work tree, from itself and

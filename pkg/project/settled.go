@@ -42,7 +42,9 @@ type verdict struct {
 func (s *settling) judge(configured *config.Server, locked *lockfile.Server) verdict {
 	switch {
 	case locked == nil:
-		return s.notLocked(configured)
+		return s.notLocked(configured, "configured, and not in the lockfile")
+	case locked.Absent:
+		return s.notLocked(configured, "configured, and in the lockfile it is absent")
 	case configured != nil && locked.Source != nil && !configured.Source.Equal(locked.Source):
 		return verdict{finding: sourceChanged(configured, locked)}
 	case slices.Contains(s.allowed, locked.Name):
@@ -79,11 +81,19 @@ func (s *settling) isSettled(locked *lockfile.Server, source *lockfile.Source) b
 	return s.sameRepository || s.remembered[sourceKey(source)] || s.approved != nil && s.approved(locked)
 }
 
-// notLocked is a server that only the configuration names.
-func (s *settling) notLocked(configured *config.Server) verdict {
-	f := finding.New(finding.ServerAdded, placeOf(configured), "configured, and not in the lockfile")
+// notLocked is a server that the configuration names and the lockfile does not say
+// to be there.
+func (s *settling) notLocked(configured *config.Server, why string) verdict {
+	f := finding.New(finding.ServerAdded, placeOf(configured), why)
 	f.Detail = "not started or contacted: " + DescribeSource(configured.Source)
 	return verdict{finding: &f}
+}
+
+// switchedToAnother reports a server that is switched off and names another source
+// than the lockfile: not every client knows that it is off.
+func (s *subject) switchedToAnother() bool {
+	return s.configured != nil && s.configured.Disabled && s.configured.Source != nil &&
+		s.locked != nil && !s.locked.Absent && s.locked.Source != nil && !s.configured.Source.Equal(s.locked.Source)
 }
 
 func sourceChanged(configured *config.Server, locked *lockfile.Server) *finding.Finding {
