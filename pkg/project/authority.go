@@ -225,7 +225,7 @@ func (p *Project) evaluate(file *lockfile.File, a authority, judge *trust.Chain,
 		judge = a.chain
 	}
 	return trust.Evaluate(trust.Input{
-		Chain: judge, Tree: a.chain, Ledger: a.ledger, Lockfile: file, Path: p.Path, Folder: p.folder(),
+		Chain: judge, Tree: a.chain, Ledger: a.ledger, Lockfile: file, Path: p.Path,
 		Now: p.Env.Now(), Proposers: proposers,
 	})
 }

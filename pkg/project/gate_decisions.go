@@ -104,7 +104,7 @@ func (p *Project) trustError(err error, rep *report.Report) error {
 	if !errors.As(err, &chain) {
 		return err
 	}
-	rep.Findings = append(rep.Findings, always([]finding.Finding{chain.Finding(p.folder())})...)
+	rep.Findings = append(rep.Findings, always([]finding.Finding{chain.Finding("")})...)
 	return nil
 }
 
@@ -115,51 +115,74 @@ func (p *Project) baseTrustError(err error, rep *report.Report) error {
 	if !errors.As(err, &chain) {
 		return err
 	}
-	f := chain.Finding(p.folder())
+	f := chain.Finding("")
 	f.Summary = "on the base: " + f.Summary
 	rep.Findings = append(rep.Findings, always([]finding.Finding{f})...)
 	return nil
 }
 
 // regrade grades the locked text of an item against what is in force on the base.
+// Where that text is not at hand the change cannot be graded, and counts as
+// critical, as it does for who approves it.
 func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, j *judgement) func(trust.Key) (finding.Grade, bool) {
 	now := p.copies(file)
-	var was entryCopies
-	if base.Lockfile != nil {
-		was = copiesOf(base.Lockfile, func(path string) ([]byte, error) { return p.fileAt(ctx, base.Commit, path) })
-	}
+	inForce := p.textsInForce(ctx, base, file)
 	return func(key trust.Key) (finding.Grade, bool) {
-		switch key.Kind {
-		case surface.KindServer:
-			return finding.Note, false
-		case surface.KindSource:
-			return finding.Critical, true
-		}
 		server := file.Server(key.Server)
-		if server == nil {
+		switch {
+		case key.Kind == surface.KindServer, server == nil:
 			return finding.Note, false
+		case key.Kind == surface.KindSource:
+			return finding.Critical, true
+		case j.baseState == nil:
+			return finding.Warning, true // new: nothing is in force
 		}
-		text := now(server)(key.Kind, key.Name)
-		var before []byte
-		if j.baseState != nil && was != nil {
-			if it := j.baseState.Item(key); it != nil && it.InForce != nil {
-				if it.InForce.Digest != it.Digest {
-					return finding.Note, false
-				}
-				before = was(base.Lockfile.Server(key.Server))(key.Kind, key.Name)
-			} else {
-				return finding.Warning, true // new: nothing is in force
-			}
-		} else {
+		it := j.baseState.Item(key)
+		if it == nil || it.InForce == nil {
 			return finding.Warning, true
 		}
-		if text == nil || before == nil {
-			return finding.Note, false
+		text := now(server)(key.Kind, key.Name)
+		if text == nil {
+			return finding.Note, false // that is a finding of its own
 		}
-		if canonical.Sum(text) == canonical.Sum(before) {
+		if canonical.Sum(text) == it.InForce.Digest {
 			return finding.Info, true
 		}
+		before := inForce(key, it.InForce.Digest)
+		if before == nil {
+			return finding.Critical, true
+		}
 		return drift.Between(key.Kind, key.Name, before, text).Grade(), true
+	}
+}
+
+// textsInForce finds the text of a digest that is in force on the base: it is what
+// the base has locked, or stands beside that, there or here.
+func (p *Project) textsInForce(ctx context.Context, base *Base, file *lockfile.File) func(trust.Key, canonical.Digest) []byte {
+	here := lockfile.NewLayout(file)
+	there := lockfile.NewLayout(&lockfile.File{})
+	if base.Lockfile != nil {
+		there = lockfile.NewLayout(base.Lockfile)
+	}
+	onBase := func(path string) ([]byte, error) { return p.fileAt(ctx, base.Commit, path) }
+	return func(key trust.Key, digest canonical.Digest) []byte {
+		item := lockfile.Key{Server: key.Server, Kind: key.Kind, Name: key.Name}
+		was, _ := there.Copy(item)
+		is, _ := here.Copy(item)
+		for _, c := range []struct {
+			path string
+			read func(string) ([]byte, error)
+		}{{was.Path, onBase}, {was.Approved, onBase}, {is.Approved, p.store.ReadCopy}} {
+			if c.path == "" {
+				continue
+			}
+			if text, err := c.read(c.path); err == nil {
+				if r := restore(key, text, digest); r != nil {
+					return r.text()
+				}
+			}
+		}
+		return nil
 	}
 }
 

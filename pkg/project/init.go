@@ -47,6 +47,12 @@ jobs:
       - run: agentgateway ci
 `
 
+// attributesPath is where git reads them, and maxAttributes bounds the file.
+const (
+	attributesPath = ".gitattributes"
+	maxAttributes  = 1 << 20
+)
+
 // attributes keep git from converting what is hashed.
 var attributes = []string{
 	lockfile.DefaultName + " -text",
@@ -68,19 +74,20 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if !opts.NoWorkflow && p.exists(WorkflowPath) {
 		return nil, &hintError{fmt.Errorf("%s is already there", WorkflowPath), "remove it, or pass --no-workflow"}
 	}
+	attributes, err := p.withAttributes()
+	if err != nil {
+		return nil, err
+	}
 	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate})
 	if err != nil {
 		return nil, err
 	}
 	rep.Command = "init"
-	if err := p.writeAttributes(); err != nil {
+	if err := p.writeInit(attributes, !opts.NoWorkflow); err != nil {
 		return nil, err
 	}
 	next := fmt.Sprintf("Read %s and %s/, then commit them: git add .gitattributes %s %s", p.Path, lockfile.Folder, p.Path, lockfile.Folder)
 	if !opts.NoWorkflow {
-		if err := p.writeNew(WorkflowPath, workflow); err != nil {
-			return nil, err
-		}
 		next += " " + WorkflowPath
 	}
 	rep.Advice = append(rep.Advice, next, fmt.Sprintf("Run `%s trust init --as you@example.com` to have every change approved by a person, with a signature.", p.Env.Program))
@@ -101,12 +108,12 @@ func (p *Project) readOriginal() error {
 	return nil
 }
 
-// writeAttributes adds the lines that are missing to .gitattributes.
-func (p *Project) writeAttributes() error {
-	const name = ".gitattributes"
-	have, err := os.ReadFile(p.abs(name))
+// withAttributes is .gitattributes with the lines that it lacks; empty where it
+// lacks none. A link is not followed: the text would end up in the repository.
+func (p *Project) withAttributes() (string, error) {
+	have, err := p.dir.ReadFile(attributesPath, maxAttributes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return "", unreadable(err)
 	}
 	text := string(have)
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -118,20 +125,24 @@ func (p *Project) writeAttributes() error {
 		}
 	}
 	if text == string(have) {
+		return "", nil
+	}
+	return text, nil
+}
+
+// writeInit writes what init adds to a repository. Nothing is written through a
+// link.
+func (p *Project) writeInit(attributes string, workflowToo bool) error {
+	if attributes != "" {
+		if err := p.putFile(attributesPath, []byte(attributes)); err != nil {
+			return unreadable(err)
+		}
+	}
+	if !workflowToo {
 		return nil
 	}
-	return writeFile(p.abs(name), text)
+	return unreadable(p.putFile(WorkflowPath, []byte(workflow)))
 }
-
-// writeNew writes a file that is not there, with the folders above it.
-func (p *Project) writeNew(name, text string) error {
-	if err := os.MkdirAll(filepath.Dir(p.abs(name)), 0o755); err != nil {
-		return err
-	}
-	return writeFile(p.abs(name), text)
-}
-
-func writeFile(path, text string) error { return WriteFile(path, []byte(text)) }
 
 // WriteFile puts a whole file in place of the one before, in one step.
 func WriteFile(path string, data []byte) error {

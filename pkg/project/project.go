@@ -103,7 +103,7 @@ type Project struct {
 // Open finds the repository that opts.Dir stands in: the nearest folder upwards
 // that holds the lockfile, else the root of the git work tree, else opts.Dir.
 func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
-	dir, err := filepath.Abs(opts.Dir)
+	dir, err := realDir(opts.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,11 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 	}
 	p.Root = p.findRoot(dir)
 	if filepath.IsAbs(filepath.FromSlash(p.Path)) {
-		rel, err := filepath.Rel(p.Root, filepath.FromSlash(p.Path))
+		folder, err := realDir(filepath.Dir(filepath.FromSlash(p.Path)))
+		if err != nil {
+			return nil, fmt.Errorf("--lockfile %s: %w", opts.Lockfile, err)
+		}
+		rel, err := filepath.Rel(p.Root, filepath.Join(folder, filepath.Base(p.Path)))
 		if err != nil {
 			return nil, fmt.Errorf("--lockfile %s: %w", opts.Lockfile, err)
 		}
@@ -142,6 +146,16 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 	}
 	p.store = lockfile.NewStore(p.dir, p.Path)
 	return p, nil
+}
+
+// realDir is a folder by its one true path, as git has it: reached through a link
+// it would not seem to lie in its repository.
+func realDir(name string) (string, error) {
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // Close releases what the project holds open.
@@ -300,7 +314,7 @@ const maxTold = 1000
 // newReport starts the report of a command.
 func (p *Project) newReport(command, subject string, failOn finding.Grade) *report.Report {
 	return &report.Report{
-		Command: command, Program: p.Env.Program, Version: p.Env.Version, Lockfile: p.Path, Subject: subject, FailOn: failOn,
+		Command: command, Program: p.Env.Program, Version: p.Env.Version, Lockfile: p.Path, Folder: p.folder(), Subject: subject, FailOn: failOn,
 	}
 }
 

@@ -96,6 +96,14 @@ func restore(key trust.Key, text []byte, to canonical.Digest) *restoredText {
 	return &restoredText{key: key, definition: d, digest: d.Digest, gateway: d.GatewayDigest}
 }
 
+// text is the canonical definition, or the words of instructions.
+func (r *restoredText) text() []byte {
+	if r.key.Kind == surface.KindInstructions {
+		return []byte(r.words)
+	}
+	return r.definition.Canonical
+}
+
 // into puts the text's hashes into a lockfile.
 func (r *restoredText) into(file *lockfile.File) {
 	server := file.Server(r.key.Server)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"path"
@@ -195,7 +196,7 @@ func (p *Project) putFile(name string, data []byte) error {
 	if info, err := p.dir.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return &lockfile.LinkError{Path: name}
 	}
-	temp := name + ".tmp"
+	temp := temporary(name)
 	if err := p.dir.Create(temp, data, true); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -203,4 +204,15 @@ func (p *Project) putFile(name string, data []byte) error {
 		return errors.Join(fmt.Errorf("%s: %w", name, err), p.dir.Remove(temp))
 	}
 	return p.dir.SyncDir(path.Dir(name))
+}
+
+// temporary is where a file is written before it takes its place: a name that no
+// other run uses, and not in the folders of trust versions and decisions, which
+// hold nothing else. What a killed run leaves there is in nobody's way.
+func temporary(name string) string {
+	folder := path.Dir(name)
+	if strings.HasPrefix(name, lockfile.Folder+"/") {
+		folder = lockfile.Folder
+	}
+	return path.Join(folder, "."+rand.Text()+".tmp")
 }

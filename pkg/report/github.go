@@ -89,7 +89,7 @@ func (a annotation) write(b *strings.Builder, r *Report) {
 	if file == "" {
 		file, line = r.Lockfile, 0
 	}
-	if file != "" {
+	if file = r.inRepository(file); file != "" {
 		b.WriteString("file=" + textcheck.WorkflowProperty(file) + ",")
 		if line > 0 {
 			fmt.Fprintf(b, "line=%d,", line)

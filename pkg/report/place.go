@@ -1,6 +1,9 @@
 package report
 
 import (
+	"path"
+	"path/filepath"
+
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
@@ -39,4 +42,13 @@ func lineOf(s *lockfile.Server, kind surface.Kind, name string) int {
 		return s.Line
 	}
 	return line
+}
+
+// inRepository is the path of a file from the root of its git repository. Files
+// outside the project have absolute paths and keep them.
+func (r *Report) inRepository(file string) string {
+	if r.Folder == "" || file == "" || path.IsAbs(file) || filepath.IsAbs(file) {
+		return file
+	}
+	return path.Join(r.Folder, file)
 }

@@ -30,8 +30,12 @@ type Report struct {
 	Command  string // the command's name: lock, diff, ci
 	Program  string // the name the command is installed under
 	Version  string // of this program
-	Lockfile string // path relative to the repository
-	Subject  string // one line for people: what was compared with what
+	Lockfile string // path relative to the project
+	// Folder is that of the project in its git repository, empty for the root. Places
+	// are relative to the project; what is shown beside the files of the whole
+	// repository has the folder before them.
+	Folder  string
+	Subject string // one line for people: what was compared with what
 
 	Servers  []Server          // by name
 	Findings []finding.Finding // all of them, those of changes included; sorted

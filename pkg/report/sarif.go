@@ -50,7 +50,7 @@ func SARIF(w io.Writer, r *Report) error {
 		Version: "2.1.0", Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Runs: []sarifRun{{
 			Tool:              sarifTool{sarifDriver{Name: "agentgateway-lock", Version: r.Version, Rules: b.descriptors}},
-			AutomationDetails: sarifAutomation{ID: "agentgateway/" + sarifMessage(r.Command) + "/" + sarifMessage(r.Lockfile) + "/"},
+			AutomationDetails: sarifAutomation{ID: "agentgateway/" + sarifMessage(r.Command) + "/" + sarifMessage(r.inRepository(r.Lockfile)) + "/"},
 			Invocations:       []sarifInvocation{invocation},
 			Results:           b.results,
 		}},
@@ -126,7 +126,7 @@ func (b *sarifBuilder) location(p finding.Place) sarifLocation {
 		file = lockfile.DefaultName
 	}
 	out := sarifLocation{Physical: sarifPhysical{
-		Artifact: artifactLocation(file),
+		Artifact: artifactLocation(b.report.inRepository(file)),
 		Region:   sarifRegion{max(line, 1)},
 	}}
 	if item := itemOf(p); item != "" {
