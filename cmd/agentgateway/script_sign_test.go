@@ -483,7 +483,7 @@ func cmdVerdict(ts *testscript.TestScript, _ bool, args []string) {
 			continue
 		}
 		found[string(f.Code)] = true
-		text.WriteString(fmt.Sprintf("%s %s %s: %s\n", f.Grade, f.Code, f.Place, f.Summary))
+		fmt.Fprintf(&text, "%s %s %s: %s\n", f.Grade, f.Code, f.Place, f.Summary)
 	}
 	slices.Sort(fails)
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, fails) {

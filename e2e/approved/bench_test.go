@@ -53,6 +53,7 @@ func large(b *testing.B) *approved.Repository {
 // load-10k is the time until a processor is ready with 10,000 tools and 1,000
 // decisions from a tag, over reading the same files with git archive.
 func BenchmarkRatio(b *testing.B) {
+	b.Run("reload-under-load-git", reloadUnderLoad)
 	b.Run("load-10k", func(b *testing.B) {
 		r := large(b)
 		files, err := filepath.Glob(filepath.Join(r.Dir, ".agentgateway", "decisions", "*", "*.json"))

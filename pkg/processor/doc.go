@@ -39,4 +39,13 @@
 // never a gRPC status, which the gateway takes for an outage; a panic becomes a
 // denial, too. Bodies are read strictly, with case-sensitive member names, by
 // pkg/canonical. No hook waits on disk, the network or a reload.
+//
+// # Running
+//
+// A [Daemon] is a processor with everything around it. A [Loader] reads a [Source]
+// (a tag, a branch or a bundle) and verifies trust chain, seal and decisions; a
+// [Refresher] does that again and again and puts what verified in force, unless it
+// is older than the [Floor]: lacks a decision, a signature or a trust version that
+// was in force before, also before a restart. A [Prober] lists servers by itself,
+// a [DecisionLog] and [Metrics] tell what was decided.
 package processor

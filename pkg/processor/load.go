@@ -129,6 +129,8 @@ type material struct {
 	origin    string
 	tag       string
 	sealed    *seal.Sealed
+	path      string // of the lockfile, from the folder that holds .agentgateway: what decisions call it
+	folder    string // that folder, within the repository; empty for the root
 	decisions []trust.DecisionFile
 	// instruction returns the text of instructions by what is known of them.
 	instruction func(c *lockfile.Copy, digest canonical.Digest) (string, bool)
@@ -234,12 +236,11 @@ func (l *Loader) verify(m *material) (*Loaded, error) {
 		return nil, err
 	}
 	now := l.now()
-	at := m.sealed.Path
 	state := trust.Evaluate(trust.Input{
-		Chain: chain, Ledger: ledger, Lockfile: file, Path: path.Base(at), Folder: folderOf(at), Now: now,
+		Chain: chain, Ledger: ledger, Lockfile: file, Path: m.path, Folder: m.folder, Now: now,
 	})
 	return &Loaded{
-		Origin: m.origin, Tag: m.tag, Commit: m.sealed.Commit.String(), Digest: canonical.Sum(m.sealed.Lockfile), Path: at,
+		Origin: m.origin, Tag: m.tag, Commit: m.sealed.Commit.String(), Digest: canonical.Sum(m.sealed.Lockfile), Path: m.sealed.Path,
 		Lockfile: file, Chain: chain, Ledger: ledger, State: state, Sealed: sealedBy(m.sealed),
 		Instructions: instructionTexts(file, state, m.instruction), Loaded: now, id: m.id, descends: m.descends,
 	}, nil

@@ -78,7 +78,7 @@ func (b *bundleReader) read(_ context.Context, unchanged string) (*material, err
 		return nil, sealError(err)
 	}
 	return &material{
-		id: id, origin: "the bundle " + filepath.Base(b.src.Bundle), sealed: sealed, decisions: bundle.Decisions,
+		id: id, origin: "the bundle " + filepath.Base(b.src.Bundle), sealed: sealed, path: bundle.Path, decisions: bundle.Decisions,
 		instruction: func(_ *lockfile.Copy, digest canonical.Digest) (string, bool) { return bundle.Instruction(digest) },
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -284,15 +285,14 @@ func writeAtomic(name string, data []byte) (err error) {
 	return syncFolder(filepath.Dir(name))
 }
 
-// syncFolder makes a rename last. Some systems cannot sync a folder, and need not.
+// syncFolder makes a rename last. Windows cannot sync a folder, and need not.
 func syncFolder(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
-		return err
-	}
-	return nil
+	return errors.Join(d.Sync(), d.Close())
 }

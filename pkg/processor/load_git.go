@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -42,8 +43,13 @@ func newGitReader(src *Source, now func() time.Time) (sourceReader, error) {
 	if !strings.Contains(src.Repo, ":") {
 		return nil, fmt.Errorf("the repository %q is no folder, and no URL", src.Repo)
 	}
+	if u, err := url.Parse(src.Repo); err == nil && u.User != nil {
+		if _, password := u.User.Password(); password || u.Scheme != "ssh" {
+			return nil, errors.New("the repository's URL holds credentials, which end up in logs; use --git-token-file or --git-ssh-key")
+		}
+	}
 	if src.Cache == "" {
-		return nil, errors.New("a remote repository needs a folder to be fetched into: give one with --state-dir")
+		return nil, errors.New("a remote repository needs a folder to be fetched into")
 	}
 	g.remote, g.dir = true, filepath.Join(src.Cache, "git-"+canonical.SumString(src.Repo).Short())
 	return g, nil
@@ -174,8 +180,8 @@ func (g *gitReader) material(ctx context.Context, at position) (*material, error
 	if err != nil {
 		return nil, sealError(err)
 	}
-	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed}
 	folder := folderOf(g.src.Path)
+	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed, path: path.Base(g.src.Path), folder: folder}
 	if err := g.decisions(ctx, m, at.commit, folder); err != nil {
 		return nil, err
 	}

@@ -226,7 +226,7 @@ func TestNewLoaderRefusesContradictions(t *testing.T) {
 		"a root and unsigned":      {processor.Source{Repo: dir, Ref: "x", TrustRoot: &root, Unsigned: true}, "contradict"},
 		"no reference":             {processor.Source{Repo: dir, TrustRoot: &root}, "--ref"},
 		"a path that leads out":    {processor.Source{Repo: dir, Ref: "x", TrustRoot: &root, Path: "../a.lock"}, "not a path within"},
-		"a remote without a cache": {processor.Source{Repo: "https://example.com/r", Ref: "x", TrustRoot: &root}, "--state-dir"},
+		"a remote without a cache": {processor.Source{Repo: "https://example.com/r", Ref: "x", TrustRoot: &root}, "fetched into"},
 		"no repository":            {processor.Source{Repo: filepath.Join(dir, "none"), Ref: "x", TrustRoot: &root}, "no folder"},
 		"no bundle":                {processor.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root}, "no such file"},
 		"a tag of a bundle":        {processor.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root, Require: seal.RequireTag}, "bundle cannot"},
@@ -303,6 +303,23 @@ func TestLoadFromARemote(t *testing.T) {
 	}
 	if got := next.Input(processor.Options{}).Servers[0].Items[0].State; got != processor.StateDisabled {
 		t.Errorf("add is %s", got)
+	}
+}
+
+// A lockfile in a folder of its own is judged by the trust list and the decisions
+// beside it.
+func TestLoadFromAFolder(t *testing.T) {
+	r := newRepository(t, false)
+	for _, args := range [][]string{{"checkout", "-q", "-b", "moved"}, {"read-tree", "--empty"}, {"read-tree", "--prefix=team/a/", "main"}, {"commit", "-q", "-m", "Move"}} {
+		git(t, r, args...)
+	}
+	got, err := load(t, processor.Source{Repo: r.Dir, Ref: "moved", Path: "team/a/agentgateway.lock", TrustRoot: r.Root(), Require: seal.RequireNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := got.Input(processor.Options{}).Servers[0]
+	if !s.SourceApproved || s.Instructions.Text != "Be kind." || s.Items[0].State != processor.StateApproved {
+		t.Errorf("loaded %+v", s)
 	}
 }
 

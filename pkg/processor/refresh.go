@@ -128,6 +128,9 @@ func (r *Refresher) wait(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
+// refreshTimeout bounds one refresh: a remote that hangs must not end refreshing.
+const refreshTimeout = 5 * time.Minute
+
 // Refresh reads the source once and puts what it holds in force.
 func (r *Refresher) Refresh(ctx context.Context) error {
 	var failed []error
@@ -135,9 +138,11 @@ func (r *Refresher) Refresh(ctx context.Context) error {
 		failed = append(failed, f())
 	}
 	r.report(problemFiles, errors.Join(failed...))
-	loaded, err := r.opts.Loader.Load(ctx)
+	bounded, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	loaded, err := r.opts.Loader.Load(bounded)
 	if err == nil {
-		err = r.accept(ctx, loaded)
+		err = r.accept(bounded, loaded)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

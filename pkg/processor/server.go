@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -55,6 +56,7 @@ type Daemon struct {
 	health    *health.Server
 	hooks     net.Listener
 	admin     net.Listener
+	scratch   string // a folder that goes with the daemon; empty for none
 }
 
 // NewDaemon makes a daemon and opens its addresses, so that whatever is wrong with
@@ -83,6 +85,12 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 	}()
 	if config.Source.Cache == "" {
 		config.Source.Cache = config.StateDir
+	}
+	if config.Source.Cache == "" && config.Source.Repo != "" {
+		if d.scratch, err = os.MkdirTemp("", "agentgateway-lock-"); err != nil {
+			return nil, fmt.Errorf("making a folder to fetch into: %w", err)
+		}
+		config.Source.Cache = d.scratch
 	}
 	if d.loader, err = NewLoader(config.Source, config.Now); err != nil {
 		return nil, err
@@ -257,6 +265,9 @@ func (d *Daemon) close() {
 	if d.loader != nil {
 		d.loader.Close()
 		d.loader = nil
+	}
+	if d.scratch != "" {
+		_ = os.RemoveAll(d.scratch)
 	}
 }
 
