@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -36,6 +37,11 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	file, first, err := p.loadOrNew()
 	if err != nil {
 		return nil, err
+	}
+	if first && !opts.DryRun {
+		if err := p.ownCopies(); err != nil {
+			return nil, err
+		}
 	}
 	set, err := p.configured(ctx)
 	if err != nil {
@@ -94,6 +100,26 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 		rep.Verdict, rep.ExitCode = report.Undecided, 3
 	}
 	return rep, nil
+}
+
+// ownCopies refuses to start a lockfile of another name than the default one where
+// readable copies stand already: they belong to one lockfile, and to start a
+// second would remove those of the first.
+func (p *Project) ownCopies() error {
+	if p.Path == lockfile.DefaultName {
+		return nil
+	}
+	there, err := p.dir.ReadDir(lockfile.DefinitionsFolder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(there) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &hintError{
+		fmt.Errorf("%s holds the copies of another lockfile, and %s would be a second one beside it", lockfile.DefinitionsFolder, p.Path),
+		"keep it in a folder with a .agentgateway of its own, or remove " + lockfile.DefinitionsFolder + " where the other is gone",
+	}
 }
 
 // change is what a lock writes. Where another text than the locked one is in force,
