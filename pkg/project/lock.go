@@ -38,11 +38,6 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	if first && !opts.DryRun {
-		if err := p.ownCopies(); err != nil {
-			return nil, err
-		}
-	}
 	set, err := p.configured(ctx)
 	if err != nil {
 		return nil, err
@@ -81,6 +76,11 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	case opts.DryRun:
 		rep.Subject, rep.Outcome = "dry run: nothing was written", "dry run"
 	default:
+		if first {
+			if err := p.ownCopies(next.file); err != nil {
+				return nil, err
+			}
+		}
 		change, err := p.change(file, first, next)
 		if err != nil {
 			return nil, err
@@ -103,18 +103,27 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 }
 
 // ownCopies refuses to start a lockfile of another name than the default one where
-// readable copies stand already: they belong to one lockfile, and to start a
-// second would remove those of the first.
-func (p *Project) ownCopies() error {
+// that would change or remove readable copies: they belong to another lockfile. Two
+// that hold the same texts get on.
+func (p *Project) ownCopies(fresh *lockfile.File) error {
 	if p.Path == lockfile.DefaultName {
 		return nil
 	}
 	there, err := p.dir.ReadDir(lockfile.DefinitionsFolder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(there) == 0 {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	ours := map[string]bool{}
+	for _, c := range lockfile.NewLayout(fresh).Copies {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(c.Path, lockfile.DefinitionsFolder+"/"), "/")
+		ours[folder] = true
+	}
+	differs := slices.ContainsFunc(there, func(e fs.DirEntry) bool { return !ours[e.Name()] })
+	for _, f := range lockfile.CheckCopies(fresh, p.store.ReadCopy) {
+		differs = differs || f.Code == finding.DefinitionMismatch
+	}
+	if !differs {
+		return nil
 	}
 	return &hintError{
 		fmt.Errorf("%s holds the copies of another lockfile, and %s would be a second one beside it", lockfile.DefinitionsFolder, p.Path),
