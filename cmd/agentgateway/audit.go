@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agentgateway-lock/pkg/audit"
+	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/textcheck"
 )
@@ -42,7 +43,7 @@ func (c *auditVerifyCmd) Run(a *app, g *globals) error {
 	} else {
 		a.showAudit(r)
 	}
-	if r.Violation != nil {
+	if finding.ExitCode(r.Findings(), finding.Info) != exitOK {
 		return exit(exitFindings)
 	}
 	return nil
@@ -59,8 +60,10 @@ func (a *app) showAudit(r *audit.Report) {
 			fmt.Fprintf(a.stdout, "  before it: %s\n", textcheck.Terminal(v.Error()))
 		}
 	}
+	open := 0
 	for _, c := range r.Conflicts {
 		if c.Open {
+			open++
 			fmt.Fprintf(a.stdout, "in conflict: %s/%s since %s: %s\n", textcheck.Terminal(c.Item.Server), textcheck.Terminal(c.Item.Name), c.Commit.Short(), textcheck.Terminal(c.Detail))
 		}
 	}
@@ -74,6 +77,10 @@ func (a *app) showAudit(r *audit.Report) {
 	}
 	if !r.Pinned {
 		fmt.Fprintln(a.stdout, "no trust root is pinned, so the repository vouches for itself")
+	}
+	if open > 0 {
+		fmt.Fprintf(a.stdout, "\nfail: nothing is in force for %d item(s) in conflict; decide about them again\n", open)
+		return
 	}
 	fmt.Fprintf(a.stdout, "\npass\nhead %s\n", r.Head)
 }

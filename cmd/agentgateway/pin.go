@@ -49,10 +49,10 @@ func (f runFlags) Validate() error {
 }
 
 // open finds the project that the run is about.
-func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) { return a.openWith(g, s, "") }
+func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) { return a.openWith(g, s, nil) }
 
-// openWith is open with a pinned trust root; the empty string is none.
-func (a *app) openWith(g *globals, s sourcesFlags, trustRoot string) (*project.Project, error) {
+// openWith is open with a pinned trust root; nil is none.
+func (a *app) openWith(g *globals, s sourcesFlags, trustRoot *string) (*project.Project, error) {
 	dir, err := g.root()
 	if err != nil {
 		return nil, err

@@ -190,8 +190,8 @@ func (c *serveCmd) source(a *app, g *globals) (processor.Source, error) {
 	case src.Repo != "" && !strings.Contains(src.Repo, ":") && !filepath.IsAbs(src.Repo):
 		src.Repo = filepath.Join(dir, src.Repo)
 	}
-	if text := c.root(a); text != "" {
-		root, err := canonical.ParseDigest(text)
+	if text := c.root(a); text != nil {
+		root, err := canonical.ParseDigest(*text)
 		if err != nil {
 			return src, fmt.Errorf("the trust root: %w", err)
 		}

@@ -14,14 +14,19 @@ import (
 
 // trustFlags say which trust root is pinned.
 type trustFlags struct {
-	TrustRoot string `placeholder:"DIGEST" help:"The trust version that is pinned (default: the variable AGENTGATEWAY_TRUST_ROOT)."`
+	TrustRoot *string `placeholder:"DIGEST" help:"The trust version that is pinned (default: the variable AGENTGATEWAY_TRUST_ROOT)."`
 }
 
-func (f trustFlags) root(a *app) string {
-	if f.TrustRoot != "" {
+// root returns the pinned trust root; nil where none is. A flag that is given and
+// empty stays one: a variable of a script that is not set must not mean "no pin".
+func (f trustFlags) root(a *app) *string {
+	if f.TrustRoot != nil {
 		return f.TrustRoot
 	}
-	return a.env("AGENTGATEWAY_TRUST_ROOT")
+	if root := a.env("AGENTGATEWAY_TRUST_ROOT"); root != "" {
+		return &root
+	}
+	return nil
 }
 
 // signFlags say with which key something is signed and how it is committed.

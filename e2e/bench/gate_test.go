@@ -24,7 +24,7 @@ import (
 func ciOffline10k(b *testing.B) {
 	dir := approvedRepository(b)
 	root := func() string {
-		p := openProject(b, dir, "")
+		p := openProject(b, dir, nil)
 		defer p.Close()
 		list, err := p.TrustList()
 		if err != nil {
@@ -33,7 +33,7 @@ func ciOffline10k(b *testing.B) {
 		return list.Chain.Digest().String()
 	}()
 	gate := func() {
-		p := openProject(b, dir, root)
+		p := openProject(b, dir, &root)
 		defer p.Close()
 		rep, err := p.Gate(b.Context(), project.GateOptions{Offline: true})
 		if err != nil || rep.ExitCode != 0 {
@@ -43,7 +43,7 @@ func ciOffline10k(b *testing.B) {
 	reportRatio(b, 7, fastest, gate, func() { canonicaliseAll(b, dir) })
 }
 
-func openProject(b *testing.B, dir, root string) *project.Project {
+func openProject(b *testing.B, dir string, root *string) *project.Project {
 	p, err := project.Open(b.Context(), project.Env{
 		Lookup: func(string) (string, bool) { return "", false },
 		GOOS:   runtime.GOOS, Now: time.Now, Program: "agentgateway", Version: "0",

@@ -28,6 +28,9 @@ const (
 	termGrace = 20 * time.Millisecond
 	// deleteTimeout bounds the request that ends an HTTP session.
 	deleteTimeout = time.Second
+	// stderrGrace is how long the end of a process's standard error is waited for
+	// once the process has ended.
+	stderrGrace = time.Second
 	// stderrTail is how much of a process's standard error is kept.
 	stderrTail = 64 << 10
 	// stderrLine is how much of one line of it is told as progress.

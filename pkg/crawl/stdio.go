@@ -48,6 +48,9 @@ func endedProcess(k *link, t Target, p *Process, tail *tail, answered bool, err 
 	status := ""
 	if within(p.Done, closeGrace) {
 		status = p.Status()
+		// What it said last is read before the pipe is closed, unless a child of it
+		// keeps the pipe open.
+		within(tail.ended, stderrGrace)
 	}
 	k.close(true)
 	var silent *UnreachableError

@@ -242,14 +242,14 @@ func (p *Project) folder() string {
 	return at
 }
 
-// parseRoot reads a pinned trust root; the empty string is none.
-func parseRoot(text string) (*canonical.Digest, error) {
-	if text == "" {
+// parseRoot reads a pinned trust root; nil is none.
+func parseRoot(text *string) (*canonical.Digest, error) {
+	if text == nil {
 		return nil, nil
 	}
-	root, err := canonical.ParseDigest(text)
+	root, err := canonical.ParseDigest(*text)
 	if err != nil {
-		return nil, &hintError{fmt.Errorf("the trust root %q: %w", text, err), "`agentgateway trust show` prints the trust root of a repository"}
+		return nil, &hintError{fmt.Errorf("the trust root %q: %w", *text, err), "`agentgateway trust show` prints the trust root of a repository"}
 	}
 	return &root, nil
 }

@@ -74,8 +74,8 @@ type Options struct {
 	UserConfigs bool              // also the user-level ones
 	Direct      map[string]string // further servers by URL
 
-	// TrustRoot is the digest of the trust version that is pinned; empty for none.
-	TrustRoot string
+	// TrustRoot is the digest of the trust version that is pinned; nil for none.
+	TrustRoot *string
 }
 
 // Listing says how servers are listed.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/lockfile"
@@ -177,15 +176,4 @@ func (p *Project) State(file *lockfile.File) (*trust.State, error) {
 		return nil, err
 	}
 	return p.evaluate(file, a, nil, nil), nil
-}
-
-// FindSigner returns the listed signers of a principal or of a key.
-func (l *TrustList) FindSigner(name string) *trust.Signer {
-	for i := range l.Chain.Current().Signed.Signers {
-		signer := &l.Chain.Current().Signed.Signers[i]
-		if signer.Principal == name || slices.Contains(signer.Keys, strings.TrimSpace(name)) {
-			return signer
-		}
-	}
-	return nil
 }
