@@ -35,7 +35,7 @@ demo: ## See a rug pull caught, in a temporary repository
 
 .PHONY: test
 test: $(SERVERS) ## Run every test, with the race detector and the real servers
-	$(GO) test -race -timeout 20m $(PACKAGES)
+	$(GO) test -race -timeout 45m $(PACKAGES)
 
 .PHONY: check
 check: check-format check-vet check-lint check-generated check-docs check-tidy ## Check format, lint, generated files, docs and go.mod

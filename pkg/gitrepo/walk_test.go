@@ -64,12 +64,12 @@ func TestWalksAgainstGit(t *testing.T) {
 				checkDiff(t, s, r, x, y)
 			}
 		}
-		for _, rev := range []string{"main", "refs/heads/main", "side", "side1"} {
+		for _, rev := range []string{"main", "refs/heads/main", "side", "side1", "main~1", "main^"} {
 			if id, err := r.Resolve(ctx, rev); err != nil || id.String() != s.git("rev-parse", rev+"^{commit}") {
 				t.Errorf("Resolve(%q) = %v, %v", rev, id, err)
 			}
 		}
-		for _, rev := range []string{"", "none", "origin/HEAD", "main~1", "main^", "@{-1}", "-x", "../x", "refs/heads", "deadbeef", ":a"} {
+		for _, rev := range []string{"", "none", "origin/HEAD", "main~99999999", "main^99", "@{-1}", "-x", "../x", "refs/heads", "deadbeef", ":a"} {
 			if id, err := r.Resolve(ctx, rev); err == nil {
 				t.Errorf("Resolve(%q) = %v", rev, id)
 			}
