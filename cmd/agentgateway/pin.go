@@ -49,7 +49,9 @@ func (f runFlags) Validate() error {
 }
 
 // open finds the project that the run is about.
-func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) { return a.openWith(g, s, nil) }
+func (a *app) open(g *globals, s sourcesFlags) (*project.Project, error) {
+	return a.openWith(g, s, nil)
+}
 
 // openWith is open with a pinned trust root; nil is none.
 func (a *app) openWith(g *globals, s sourcesFlags, trustRoot *string) (*project.Project, error) {
