@@ -76,7 +76,7 @@ func startBinary(ctx context.Context, name string, config Config) (_ *binary, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	b.command = exec.Command(name, "-f", b.file("config.yaml")) //nolint:gosec // the binary that AGENTGATEWAY_BIN names
+	b.command = exec.Command(name, "-f", b.file("config.yaml")) //nolint:gosec,noctx // the binary that AGENTGATEWAY_BIN names, which lives until Close
 	b.command.Dir, b.command.Stdout, b.command.Stderr = dir, log, log
 	b.command.Env = append(os.Environ(), "HOME="+dir)
 	if err := b.command.Start(); err != nil {
