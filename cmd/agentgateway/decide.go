@@ -278,61 +278,54 @@ func (a *app) decide(g *globals, f decideFlags, action trust.Action, item string
 	return nil
 }
 
-type rejectCmd struct {
+// itemCmd is a decision about one item.
+type itemCmd struct {
 	decideFlags
 
 	Item string `arg:"" help:"SERVER/NAME."`
 }
+
+// serverCmd is a decision about one server.
+type serverCmd struct {
+	decideFlags
+
+	Server string `arg:"" help:"The server."`
+}
+
+type rejectCmd struct{ itemCmd }
 
 func (c *rejectCmd) Run(a *app, g *globals) error {
 	return a.decide(g, c.decideFlags, trust.Reject, c.Item, canonical.Digest{})
 }
 
-type disableCmd struct {
-	decideFlags
-
-	Item string `arg:"" help:"SERVER/NAME."`
-}
+type disableCmd struct{ itemCmd }
 
 func (c *disableCmd) Run(a *app, g *globals) error {
 	return a.decide(g, c.decideFlags, trust.Disable, c.Item, canonical.Digest{})
 }
 
-type enableCmd struct {
-	decideFlags
-
-	Item string `arg:"" help:"SERVER/NAME."`
-}
+type enableCmd struct{ itemCmd }
 
 func (c *enableCmd) Run(a *app, g *globals) error {
 	return a.decide(g, c.decideFlags, trust.Enable, c.Item, canonical.Digest{})
 }
 
-type pauseCmd struct {
-	decideFlags
-
-	Server string `arg:"" help:"The server."`
-}
+type pauseCmd struct{ serverCmd }
 
 func (c *pauseCmd) Run(a *app, g *globals) error {
 	return a.decide(g, c.decideFlags, trust.Pause, c.Server, canonical.Digest{})
 }
 
-type resumeCmd struct {
-	decideFlags
-
-	Server string `arg:"" help:"The server."`
-}
+type resumeCmd struct{ serverCmd }
 
 func (c *resumeCmd) Run(a *app, g *globals) error {
 	return a.decide(g, c.decideFlags, trust.Resume, c.Server, canonical.Digest{})
 }
 
 type rollbackCmd struct {
-	decideFlags
+	itemCmd
 
-	Item string `arg:"" help:"SERVER/NAME."`
-	To   string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved."`
+	To string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved."`
 }
 
 func (c *rollbackCmd) Run(a *app, g *globals) error {

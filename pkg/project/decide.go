@@ -134,19 +134,9 @@ type Decision struct {
 // Decide makes one decision about one item: reject, disable, enable, pause,
 // resume, rollback.
 func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
-	file, err := p.Load()
+	file, a, err := p.decidable()
 	if err != nil {
 		return nil, err
-	}
-	if err := p.mustFit(file); err != nil {
-		return nil, err
-	}
-	a, err := p.authority()
-	if err != nil {
-		return nil, err
-	}
-	if a.chain == nil {
-		return nil, errNoTrustList(p.Env.Program)
 	}
 	if err := p.ready(ctx, d.Signing); err != nil {
 		return nil, err

@@ -56,21 +56,28 @@ type Suspicion struct {
 // Review finds what waits for a decision. args restrict it to SERVER or
 // SERVER/NAME.
 func (p *Project) Review(ctx context.Context, args []string) (*Review, error) {
-	file, err := p.Load()
+	file, a, err := p.decidable()
 	if err != nil {
 		return nil, err
-	}
-	if err := p.mustFit(file); err != nil {
-		return nil, err
-	}
-	a, err := p.authority()
-	if err != nil {
-		return nil, err
-	}
-	if a.chain == nil {
-		return nil, errNoTrustList(p.Env.Program)
 	}
 	return p.review(ctx, file, a, args)
+}
+
+// decidable reads what decisions are made about and under: a lockfile whose copies
+// fit it, and the trust list with the decisions so far.
+func (p *Project) decidable() (*lockfile.File, authority, error) {
+	file, err := p.Load()
+	if err != nil {
+		return nil, authority{}, err
+	}
+	if err := p.mustFit(file); err != nil {
+		return nil, authority{}, err
+	}
+	a, err := p.authority()
+	if err == nil && a.chain == nil {
+		err = errNoTrustList(p.Env.Program)
+	}
+	return file, a, err
 }
 
 func errNoTrustList(program string) error {
