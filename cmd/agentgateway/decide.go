@@ -262,7 +262,7 @@ type decideFlags struct {
 	Reason string `placeholder:"TEXT" help:"Why; it stays in the statement."`
 }
 
-func (a *app) decide(g *globals, f decideFlags, action trust.Action, item string, to canonical.Digest) error {
+func (a *app) decide(g *globals, f decideFlags, action trust.Action, item, to string) error {
 	p, err := a.openTrust(g, f.trustFlags)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ type rejectCmd struct {
 }
 
 func (c *rejectCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Reject, c.Item, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Reject, c.Item, "")
 }
 
 type disableCmd struct {
@@ -295,7 +295,7 @@ type disableCmd struct {
 }
 
 func (c *disableCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Disable, c.Item, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Disable, c.Item, "")
 }
 
 type enableCmd struct {
@@ -305,7 +305,7 @@ type enableCmd struct {
 }
 
 func (c *enableCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Enable, c.Item, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Enable, c.Item, "")
 }
 
 type pauseCmd struct {
@@ -315,7 +315,7 @@ type pauseCmd struct {
 }
 
 func (c *pauseCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Pause, c.Server, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Pause, c.Server, "")
 }
 
 type resumeCmd struct {
@@ -325,20 +325,16 @@ type resumeCmd struct {
 }
 
 func (c *resumeCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Resume, c.Server, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Resume, c.Server, "")
 }
 
 type rollbackCmd struct {
 	decideFlags
 
 	Item string `arg:"" help:"SERVER/NAME."`
-	To   string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved."`
+	To   string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved: all of it, or its first 12 digits or more, as audit log shows them."`
 }
 
 func (c *rollbackCmd) Run(a *app, g *globals) error {
-	to, err := canonical.ParseDigest(c.To)
-	if err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	return a.decide(g, c.decideFlags, trust.Rollback, c.Item, to)
+	return a.decide(g, c.decideFlags, trust.Rollback, c.Item, c.To)
 }
