@@ -120,7 +120,12 @@ func (a *app) run(args []string) (code int) {
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(a.stderr, "error: %v\nhint: see `%s --help`\n", err, a.program)
+		help := a.program
+		var wrong *kong.ParseError
+		if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+			help = wrong.Context.Selected().FullPath()
+		}
+		fmt.Fprintf(a.stderr, "error: %v\nhint: see `%s --help`\n", err, help)
 		return exitBadRun
 	}
 	return a.fail(kctx.Run(a, &c.globals))

@@ -262,7 +262,7 @@ type decideFlags struct {
 	Reason string `placeholder:"TEXT" help:"Why; it stays in the statement."`
 }
 
-func (a *app) decide(g *globals, f decideFlags, action trust.Action, item string, to canonical.Digest) error {
+func (a *app) decide(g *globals, f decideFlags, action trust.Action, item, to string) error {
 	p, err := a.openTrust(g, f.trustFlags)
 	if err != nil {
 		return err
@@ -295,43 +295,39 @@ type serverCmd struct {
 type rejectCmd struct{ itemCmd }
 
 func (c *rejectCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Reject, c.Item, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Reject, c.Item, "")
 }
 
 type disableCmd struct{ itemCmd }
 
 func (c *disableCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Disable, c.Item, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Disable, c.Item, "")
 }
 
 type enableCmd struct{ itemCmd }
 
 func (c *enableCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Enable, c.Item, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Enable, c.Item, "")
 }
 
 type pauseCmd struct{ serverCmd }
 
 func (c *pauseCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Pause, c.Server, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Pause, c.Server, "")
 }
 
 type resumeCmd struct{ serverCmd }
 
 func (c *resumeCmd) Run(a *app, g *globals) error {
-	return a.decide(g, c.decideFlags, trust.Resume, c.Server, canonical.Digest{})
+	return a.decide(g, c.decideFlags, trust.Resume, c.Server, "")
 }
 
 type rollbackCmd struct {
 	itemCmd
 
-	To string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved."`
+	To string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved: all of it, or its first 12 digits or more, as audit log shows them."`
 }
 
 func (c *rollbackCmd) Run(a *app, g *globals) error {
-	to, err := canonical.ParseDigest(c.To)
-	if err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	return a.decide(g, c.decideFlags, trust.Rollback, c.Item, to)
+	return a.decide(g, c.decideFlags, trust.Rollback, c.Item, c.To)
 }

@@ -169,6 +169,9 @@ func (c *verifyCmd) Run(a *app, g *globals) error {
 		}
 		return err
 	}
+	if sealed.Chain != nil && !sealed.Chain.Pinned() {
+		fmt.Fprintln(a.stderr, unpinned)
+	}
 	if sealed.Require == seal.RequireNone {
 		_, err = fmt.Fprintf(a.stdout, "%s bears no seal; its trust chain verifies.\n", textcheck.Terminal(sealed.Path))
 		return err

@@ -47,7 +47,7 @@ func (c *trustInitCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n", textcheck.Terminal(c.As), committed(change.Commit))
-	fmt.Fprintf(a.stdout, "Another person is listed with `%s trust add`; what waits for a decision is shown by `%[1]s review`.\n\n", a.program)
+	fmt.Fprintf(a.stdout, "`%s trust add` lists another person;\n`%[1]s review` shows what waits for a decision.\n\n", a.program)
 	return a.pin(change)
 }
 
@@ -78,6 +78,20 @@ func (a *app) pin(change *project.TrustChange) error {
 trust-root %s
 `, a.program, change.Digest)
 	return err
+}
+
+func versionsVerify(n int) string {
+	if n == 1 {
+		return "The list has 1 version, which verifies"
+	}
+	return fmt.Sprintf("The list has %d versions, which all verify", n)
+}
+
+func keyCount(n int) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprintf("%d keys", n)
 }
 
 // words lists names for people.
@@ -270,7 +284,7 @@ func showVersion(b *strings.Builder, v *trust.Version, digest string) {
 		if len(signer.Servers) > 0 {
 			servers = strings.Join(signer.Servers, " ")
 		}
-		rows = append(rows, []string{"  " + textcheck.Terminal(signer.Principal), textcheck.Terminal(signer.Person), strings.Join(roles, ","), textcheck.Terminal(servers), fmt.Sprintf("%d key(s)", len(signer.Keys))})
+		rows = append(rows, []string{"  " + textcheck.Terminal(signer.Principal), textcheck.Terminal(signer.Person), strings.Join(roles, ","), textcheck.Terminal(servers), keyCount(len(signer.Keys))})
 	}
 	b.WriteString(columns(rows))
 	fmt.Fprintf(b, "  thresholds: approve %d, critical %d, admin %d\n", s.Thresholds.Approve, s.Thresholds.Critical, s.Thresholds.Admin)
@@ -291,6 +305,8 @@ func age(seconds int64) string {
 
 type trustVerifyCmd struct{ trustFlags }
 
+const unpinned = "note: no trust root is pinned, so the list vouches for itself"
+
 func (c *trustVerifyCmd) Run(a *app, g *globals) error {
 	p, err := a.openTrust(g, c.trustFlags)
 	if err != nil {
@@ -302,8 +318,8 @@ func (c *trustVerifyCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	if !list.Chain.Pinned() {
-		fmt.Fprintf(a.stderr, "note: no trust root is pinned, so the list vouches for itself\n")
+		fmt.Fprintln(a.stderr, unpinned)
 	}
-	_, err = fmt.Fprintf(a.stdout, "The %d version(s) verify.\n\ntrust-root %s\n", list.Chain.Len(), list.Chain.Digest())
+	_, err = fmt.Fprintf(a.stdout, "%s.\n\ntrust-root %s\n", versionsVerify(list.Chain.Len()), list.Chain.Digest())
 	return err
 }

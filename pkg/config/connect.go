@@ -38,8 +38,7 @@ type UnsetError struct {
 
 // Error implements error.
 func (e *UnsetError) Error() string {
-	return fmt.Sprintf("the variable %s is not set, which %s of %s needs: set it, or give it a default as in ${%s:-default}",
-		e.Variable, e.Member, e.Place.Server, e.Variable)
+	return fmt.Sprintf("the variable %s is not set, which %s of %s needs", e.Variable, e.Member, e.Place.Server)
 }
 
 // Finding is the error as a finding.

@@ -128,7 +128,7 @@ type Decision struct {
 	Item   string // SERVER or SERVER/NAME
 	Kind   surface.Kind
 	Reason string
-	To     canonical.Digest // of a rollback
+	To     string // the digest of a rollback, or the digits it begins with
 }
 
 // Decide makes one decision about one item: reject, disable, enable, pause,
@@ -154,7 +154,11 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 	item := trust.ProposedItem{Key: key, Proposers: proposers(key)}
 	var restored *restoredText
 	if d.Action == trust.Rollback {
-		if restored, err = p.earlierText(ctx, file, key, d.To); err != nil {
+		to, err := approvedDigest(state.History(key), d.To)
+		if err != nil {
+			return nil, err
+		}
+		if restored, err = p.earlierText(ctx, file, key, to); err != nil {
 			return nil, err
 		}
 		item.Digest, item.GatewayDigest = restored.digest, restored.gateway

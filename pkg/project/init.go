@@ -83,12 +83,22 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 		return nil, err
 	}
 	rep.Command = "init"
+	if !p.exists(p.Path) {
+		return rep, nil // nothing could be locked, so nothing is set up
+	}
 	if err := p.writeInit(attributes, !opts.NoWorkflow); err != nil {
+		return nil, err
+	}
+	file, err := p.Load()
+	if err != nil {
 		return nil, err
 	}
 	next := fmt.Sprintf("Read %s and %s/, then commit them: git add .gitattributes %s %s", p.Path, lockfile.Folder, p.Path, lockfile.Folder)
 	if !opts.NoWorkflow {
 		next += " " + WorkflowPath
+	}
+	if len(file.Servers) == 0 {
+		next = fmt.Sprintf("Nothing is pinned yet. Settle what is said above, then run `%s lock`; another `%[1]s init` is not needed.", p.Env.Program)
 	}
 	rep.Advice = append(rep.Advice, next, fmt.Sprintf("Run `%s trust init --as you@example.com` to have every change approved by a person, with a signature.", p.Env.Program))
 	if original {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
@@ -124,7 +126,16 @@ func joinOrNone(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%q", names)
+	return quoted(names)
+}
+
+// quoted lists names as people write lists.
+func quoted(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = strconv.Quote(name)
+	}
+	return strings.Join(out, ", ")
 }
 
 func coversOf(locked *lockfile.Server) []string {
@@ -235,7 +246,7 @@ func (p *Project) compare(s *subject, found surface.Surface) []drift.Change {
 // take judges the result of listing one subject.
 func (p *Project) take(s *subject, result crawl.Result) {
 	if result.Err != nil {
-		s.add(failure(s, result.Err))
+		s.add(p.failure(s, result.Err))
 		return
 	}
 	for _, f := range result.Listing.Notes {
@@ -271,7 +282,7 @@ func orAbsent(digest canonical.Digest) string {
 }
 
 // failure is the finding for a server that could not be listed.
-func failure(s *subject, err error) finding.Finding {
+func (p *Project) failure(s *subject, err error) finding.Finding {
 	code := finding.ServerUnreachable
 	var (
 		limit  *crawl.LimitError
@@ -287,6 +298,9 @@ func failure(s *subject, err error) finding.Finding {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) && h.Hint() != "" {
 		f.Hint = h.Hint()
+	}
+	if egress != nil && egress.Private {
+		f.Hint = fmt.Sprintf("Where that is meant, run `%s lock --allow-private %s`; the permission then stands in the lockfile.", p.Env.Program, s.name)
 	}
 	return f
 }

@@ -73,6 +73,9 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 		next.stamp(p)
 	}
 	switch {
+	case first && len(next.file.Servers) == 0:
+		// An empty lockfile would say that there is nothing to pin.
+		rep.Subject = "no server could be locked: nothing was written"
 	case opts.DryRun:
 		rep.Subject, rep.Outcome = "dry run: nothing was written", "dry run"
 	default:
@@ -216,7 +219,7 @@ func (p *Project) loadOrNew() (file *lockfile.File, first bool, err error) {
 
 func errNoServers(read []string) error {
 	if len(read) > 0 {
-		return &codedError{&hintError{fmt.Errorf("no MCP server is configured in %q", read), "add one to the configuration, or pass --server NAME=URL"}, finding.ConfigMissing}
+		return &codedError{&hintError{fmt.Errorf("no MCP server is configured in %s", quoted(read)), "add one to the configuration, or pass --server NAME=URL"}, finding.ConfigMissing}
 	}
 	return &codedError{&hintError{errors.New("no MCP configuration was found here"), "write an .mcp.json, name a configuration with --config FILE, or pass --server NAME=URL"}, finding.ConfigMissing}
 }

@@ -217,10 +217,14 @@ var ErrNoLockfile = errors.New("there is no lockfile")
 func (p *Project) Load() (*lockfile.File, error) {
 	file, err := p.store.Read()
 	if errors.Is(err, fs.ErrNotExist) {
-		err := fmt.Errorf("%w: %s", ErrNoLockfile, p.Path)
-		return nil, &codedError{&hintError{err, fmt.Sprintf("run `%s init`", p.Env.Program)}, finding.LockfileMissing}
+		return nil, p.noLockfile()
 	}
 	return file, unreadable(err)
+}
+
+func (p *Project) noLockfile() error {
+	err := fmt.Errorf("%w: %s", ErrNoLockfile, p.Path)
+	return &codedError{&hintError{err, fmt.Sprintf("run `%s init`", p.Env.Program)}, finding.LockfileMissing}
 }
 
 // unreadable gives the error of reading a lockfile its code and its hint.

@@ -42,10 +42,19 @@ func (p *Project) SealTag(ctx context.Context, name, subject string, s Signing) 
 	return seal.SignTag(ctx, p.repo, seal.TagOptions{Name: name, Commit: head, Path: at, Root: p.root, Subject: subject, Signer: signer})
 }
 
+// lockfileBytes reads the lockfile of the work tree as it is.
+func (p *Project) lockfileBytes() ([]byte, error) {
+	data, err := p.dir.ReadFile(p.Path, lockfile.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, p.noLockfile()
+	}
+	return data, err
+}
+
 // SealSignature writes a detached signature over the lockfile of the work tree
 // and returns its path.
 func (p *Project) SealSignature(ctx context.Context, s Signing) (string, error) {
-	data, err := p.dir.ReadFile(p.Path, lockfile.MaxSize)
+	data, err := p.lockfileBytes()
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +79,7 @@ func (p *Project) SealSignature(ctx context.Context, s Signing) (string, error) 
 // SealSigstore writes a Sigstore bundle over the lockfile of the work tree, which
 // sign makes, and returns its path.
 func (p *Project) SealSigstore(ctx context.Context, sign func(ctx context.Context, lockfile []byte) ([]byte, error)) (string, error) {
-	data, err := p.dir.ReadFile(p.Path, lockfile.MaxSize)
+	data, err := p.lockfileBytes()
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +109,7 @@ func (p *Project) Verify(ctx context.Context, v VerifySeal) (*seal.Sealed, error
 	case v.Bundle != "":
 		return p.verifyBundle(v)
 	}
-	data, err := p.dir.ReadFile(p.Path, lockfile.MaxSize)
+	data, err := p.lockfileBytes()
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +193,7 @@ func readBounded(name string, limit int64) ([]byte, error) {
 // Bundle makes one file of the lockfile, the trust versions, the decisions and
 // the seal that stands beside the lockfile, for images that carry no repository.
 func (p *Project) Bundle() ([]byte, error) {
-	data, err := p.dir.ReadFile(p.Path, lockfile.MaxSize)
+	data, err := p.lockfileBytes()
 	if err != nil {
 		return nil, err
 	}

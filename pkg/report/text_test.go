@@ -100,6 +100,8 @@ func TestWrapLine(t *testing.T) {
 		{"between words", "twenty characters abc", []string{"twenty characters", "abc"}},
 		{"space at the edge", "twenty characters ab  cd", []string{"twenty characters ab", "cd"}},
 		{"within a word", "aaaaaaaaaaaaaaaaaaaaaaaaa", []string{"aaaaaaaaaaaaaaaaaaaa", "aaaaa"}},
+		{"a word that fits on a line", "is 0123456789abcdef012", []string{"is", "0123456789abcdef012"}},
+		{"a word that fits on none", "is 0123456789abcdef01234", []string{"is 0123456789abcdef0", "1234"}},
 		{"wide", "漢字漢字漢字漢字漢字漢", []string{"漢字漢字漢字漢字漢字", "漢"}},
 		{"a command", "aaaaaaaaaaaaaaaaaaa ::error::x", []string{"aaaaaaaaaaaaaaaaaaa", `\u{003A}:error::x`}},
 		{"a command in a word", "aaaaaaaaaaaaaaaaaaaa::error::x", []string{"aaaaaaaaaaaaaaaaaaaa", `\u{003A}:error::x`}},

@@ -29,13 +29,20 @@ func wrapLine(line string, room int) []string {
 
 // lineBreak returns where the first part of a line ends and where the next starts.
 func lineBreak(line string, room int) (end, next int) {
-	column, space := 0, 0
+	column, space, early := 0, 0, 0
 	for i, r := range line {
-		if r == ' ' && column > room/6 {
+		switch {
+		case r != ' ' || column == 0:
+		case column > room/6:
 			space = i
+		default:
+			early = i
 		}
 		if column += columns(r); column <= room {
 			continue
+		}
+		if space == 0 && early > 0 && fits(line[early:], room) {
+			space = early // such as a digest, which people copy
 		}
 		if space == 0 {
 			if i > 0 && splitsMark(line[i-1:]) {
@@ -47,6 +54,16 @@ func lineBreak(line string, room int) (end, next int) {
 		return len(strings.TrimRight(line[:space], " ")), len(line) - len(rest)
 	}
 	return len(line), len(line)
+}
+
+// fits reports whether the first word of a text fits on a line.
+func fits(text string, room int) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(text, " "), " ")
+	taken := 0
+	for _, r := range word {
+		taken += columns(r)
+	}
+	return taken <= room
 }
 
 // splitsMark reports whether a break after the first byte of s is within a mark of
