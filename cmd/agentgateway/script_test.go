@@ -85,6 +85,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	mounts := canMount()
+	plain := plainCommand(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		Cmds:          withSignCommands(scriptCommands),
@@ -105,6 +106,9 @@ func TestScripts(t *testing.T) {
 			} {
 				env.Setenv(name, value)
 			}
+			if plain != "" {
+				env.Setenv("PATH", plain+string(os.PathListSeparator)+env.Getenv("PATH"))
+			}
 			env.Values[worldKey{}] = &world{servers: map[string]*upstream.Server{}, seen: map[string]int{}, kept: map[string]kept{}}
 			return nil
 		},
@@ -115,6 +119,23 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 	})
+}
+
+// plainCommand builds the command without the race detector and returns its
+// folder, where the test has it; else the test itself is the command. Scripts
+// start it a thousand times, most of that for nothing but to start the detector;
+// what runs at once is held by the tests of the packages.
+func plainCommand(t *testing.T) string {
+	t.Helper()
+	if !raceEnabled {
+		return ""
+	}
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "agentgateway"), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the command: %v\n%s", err, out)
+	}
+	return dir
 }
 
 const gitSettings = `[user]
