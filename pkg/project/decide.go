@@ -162,6 +162,7 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 			return nil, err
 		}
 		item.Digest, item.GatewayDigest = restored.digest, restored.gateway
+		item.Proposers = nil // those found brought in the text that is left
 	}
 	if it := state.Item(key); it != nil {
 		item.Grade = p.newLooks(file, state).item(it).Grade

@@ -37,21 +37,19 @@ func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile
 	if j.head, err = p.headAuthority(ctx, base, j.base.ledger); err != nil {
 		return nil, p.trustError(err, rep)
 	}
+	if base.Lockfile != nil {
+		j.baseState = p.evaluate(base.Lockfile, j.base, nil, nil)
+	}
 	var proposers func(trust.Key) []string // of a tree that is no change nobody is asked
 	if base.Known() && j.head.chain != nil {
-		found, err := p.proposersSince(ctx, j.head.chain, base.Commit, file)
-		if err != nil {
+		if proposers, err = p.proposersSince(ctx, base.Commit, file, j); err != nil {
 			return nil, err
 		}
-		proposers = found.Persons
 	}
 	j.state = p.evaluate(file, j.head, j.base.chain, proposers)
 	rep.Findings = append(rep.Findings, always(j.state.Findings)...)
 	if !base.Known() {
 		return j, nil
-	}
-	if base.Lockfile != nil {
-		j.baseState = p.evaluate(base.Lockfile, j.base, nil, nil)
 	}
 	rep.Findings = append(rep.Findings, always(trust.CompareBase(
 		trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},

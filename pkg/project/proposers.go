@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"agentgateway-lock/pkg/audit"
 	"agentgateway-lock/pkg/gitrepo"
@@ -26,14 +27,32 @@ func (p *Project) proposersOf(ctx context.Context, chain *trust.Chain, file *loc
 	})
 }
 
-// proposersSince finds those behind the commits of a change.
-func (p *Project) proposersSince(ctx context.Context, chain *trust.Chain, base gitrepo.Hash, file *lockfile.File) (audit.Proposals, error) {
+// proposersSince finds those behind the commits of a change. Nobody proposes what a
+// rollback goes back to, where the base's decisions approved it: the commit that
+// goes back brings nothing in that was not approved by others.
+func (p *Project) proposersSince(ctx context.Context, base gitrepo.Hash, file *lockfile.File, j *judgement) (func(trust.Key) []string, error) {
 	var keys []trust.Key
 	for _, it := range p.evaluate(file, authority{}, nil, nil).Items {
-		keys = append(keys, it.Key)
+		if !j.goesBack(it) {
+			keys = append(keys, it.Key)
+		}
 	}
-	return audit.Proposers(ctx, p.repo, audit.ProposersOptions{
-		Base: base, Folder: p.folder(), Lockfile: p.Path, Chain: chain, Items: keys,
+	found, err := audit.Proposers(ctx, p.repo, audit.ProposersOptions{
+		Base: base, Folder: p.folder(), Lockfile: p.Path, Chain: j.head.chain, Items: keys,
+	})
+	return found.Persons, err
+}
+
+// goesBack reports whether the newest decision about an item is a rollback to the
+// locked digest, which a decision that counts on the base approved.
+func (j *judgement) goesBack(it *trust.ItemState) bool {
+	d := j.head.ledger.Decision(it.Decision)
+	if d == nil || d.Statement.Action != trust.Rollback || j.baseState == nil {
+		return false
+	}
+	return slices.ContainsFunc(j.baseState.History(it.Key), func(s trust.Step) bool {
+		puts := s.Action == trust.Approve || s.Action == trust.Rollback
+		return s.Counts && puts && s.Item.Digest == it.Digest && s.Item.GatewayDigest == it.GatewayDigest
 	})
 }
 

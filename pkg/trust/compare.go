@@ -173,7 +173,7 @@ func (c *comparison) recount(e *entry) {
 			continue
 		}
 		place := c.head.State.place(it)
-		if c.again.Proposers != nil {
+		if c.again.Proposers != nil && e.decision.Statement.Action != Rollback {
 			for _, person := range c.again.Proposers(item.Key) {
 				if _, ok := slices.BinarySearch(item.Proposers, person); !ok {
 					c.report(finding.ProposerMissing, place, "decision %s does not name %s, who brought this text in", e.id.Short(), quote(person))

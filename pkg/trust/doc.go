@@ -43,7 +43,8 @@
 // A decision counts for an item once enough different persons have signed it who
 // are approvers under the newest trust version and whose patterns allow the server
 // and its target. approve, rollback, enable and resume need the threshold, and
-// proposers of the digest do not count; reject, disable and pause, which only take
+// proposers of the digest do not count. A rollback counts only where a decision
+// before it counts and approved the same digest; its proposers may make it. reject, disable and pause, which only take
 // away, need one approver and are open to proposers too.
 //
 // A chain that lacks a decision, or that does not reach all decisions about its

@@ -183,7 +183,7 @@ func (h *history) fold(j *judge) {
 		if len(n.item.Previous) > 1 {
 			n.after.approved = nil
 		}
-		if n.counts = j.counts(n.ref); n.counts {
+		if n.counts = j.counts(n.ref) && (n.action() != Rollback || h.approvedBefore(at, n)); n.counts {
 			n.after.apply(&n.ref)
 		}
 	}
@@ -194,6 +194,27 @@ func (h *history) fold(j *judge) {
 			}
 		}
 	}
+}
+
+// approvedBefore reports whether a decision before a rollback counts and approved
+// the digest that it goes back to. Proposers may go back, since the text was
+// approved by others; so a rollback puts nothing in force that never was.
+func (h *history) approvedBefore(at map[canonical.Digest]int, n *node) bool {
+	seen := map[canonical.Digest]bool{}
+	for next := slices.Clone(n.item.Previous); len(next) > 0; {
+		id := next[len(next)-1]
+		next = next[:len(next)-1]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		before := &h.nodes[at[id]]
+		if before.counts && before.action().puts() && before.item.Digest == n.item.Digest && before.item.GatewayDigest == n.item.GatewayDigest {
+			return true
+		}
+		next = append(next, before.item.Previous...)
+	}
+	return false
 }
 
 // merge joins the effects of two ends of a fork: what either bars is barred.

@@ -164,7 +164,7 @@ func (j *judge) standing(r ref, v *verdict, s *Signer) standing {
 		return notApprover
 	case !s.allows(r.item.Server, j.target(r.item.Server)):
 		return notAllowed
-	case !v.selfOK && actions[r.action()].gives && j.proposed(r, s.Person):
+	case !v.selfOK && actions[r.action()].gives && r.action() != Rollback && j.proposed(r, s.Person):
 		return proposer
 	}
 	return counts

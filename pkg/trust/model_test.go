@@ -116,7 +116,7 @@ func (m *model) who(id canonical.Digest, d *modelDecision, key string, item Key)
 	if !server || !target {
 		return ""
 	}
-	if gives(d.action) && !self && slices.Contains(d.about[item].proposers, s.person) {
+	if gives(d.action) && d.action != Rollback && !self && slices.Contains(d.about[item].proposers, s.person) {
 		return ""
 	}
 	return s.person
@@ -162,7 +162,21 @@ func (m *model) sound(d *modelDecision) bool {
 
 func (m *model) counts(id canonical.Digest, item Key) bool {
 	d := m.decisions[id]
-	return len(m.persons(id, d, item)) >= m.need(d, item)
+	if len(m.persons(id, d, item)) < m.need(d, item) {
+		return false
+	}
+	if d.action != Rollback {
+		return true
+	}
+	before := map[canonical.Digest]bool{}
+	m.reach(id, item, before)
+	delete(before, id)
+	for o := range before {
+		if e := m.decisions[o]; (e.action == Approve || e.action == Rollback) && e.about[item].digest == d.about[item].digest && m.counts(o, item) {
+			return true
+		}
+	}
+	return false
 }
 
 // about returns the ids of the decisions about an item.

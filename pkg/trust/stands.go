@@ -77,11 +77,29 @@ func (s *State) effective(pick func(ref) bool) []canonical.Digest {
 				refs = append(refs, *r)
 			}
 		}
-		for _, r := range refs {
+		for _, r := range it.history.behind(refs) {
 			if pick(r) {
 				ids = append(ids, r.entry.id)
 			}
 		}
 	}
 	return ordered(ids, compareDigests)
+}
+
+// behind returns refs and, for a rollback among them, the decisions that approved
+// its digest: without one of those it would not count.
+func (h *history) behind(refs []ref) []ref {
+	out := slices.Clone(refs)
+	for _, r := range refs {
+		if r.action() != Rollback {
+			continue
+		}
+		for i := range h.nodes {
+			n := &h.nodes[i]
+			if n.counts && n.action().puts() && n.item.Digest == r.item.Digest && n.item.GatewayDigest == r.item.GatewayDigest {
+				out = append(out, n.ref)
+			}
+		}
+	}
+	return out
 }

@@ -129,6 +129,14 @@ func TestEffects(t *testing.T) {
 			w.relock("read", "read 1")
 			w.decide(bob, Rollback, read)
 		}, read, Approved, "read 1"},
+		{"rollback by who proposed it", func(w *world) {
+			w.decide(bob, Approve, read)
+			w.relock("read", "read 2")
+			w.decide(bob, Approve, read)
+			w.relock("read", "read 1")
+			w.proposers[digestOf("read 1")] = []string{"Alice", "Bob"}
+			w.decide(bob, Rollback, read)
+		}, read, Approved, "read 1"},
 		{"gateway digest swapped", func(w *world) {
 			w.decide(bob, Approve, read)
 			w.tool("read").GatewayDigest = digestOf("another")
@@ -499,4 +507,21 @@ type untouched struct{ SigningKey }
 
 func (untouched) Sign(context.Context, sshsig.Namespace, []byte) ([]byte, error) {
 	return nil, errors.New("asked for a signature")
+}
+
+// A rollback to a text that no decision before it approved puts nothing in force,
+// whoever signs it: else an approver could bring in what they wrote.
+func TestRollbackForged(t *testing.T) {
+	w := newWorld(t)
+	w.change([]string{"alice"}, Add(w.signer("bob", "Bob", Admin, Approver)))
+	read := toolKey("read")
+	w.decide([]string{"bob"}, Approve, read)
+	w.relock("read", "read 2", "Bob")
+	st := mustDraft(t, w, Approve, read)
+	st.Action = Rollback
+	w.force([]string{"bob"}, st)
+	w.wantStatus(read, Changed)
+	if it := w.state().Item(read); it.InForce == nil || it.InForce.Digest != digestOf("read 1") {
+		t.Errorf("in force: %+v", it.InForce)
+	}
 }
