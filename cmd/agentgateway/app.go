@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -92,6 +93,14 @@ type hinter interface{ Hint() string }
 
 // run parses args, runs the command and returns the exit code.
 func (a *app) run(args []string) (code int) {
+	switch { // what people try first
+	case len(args) == 0:
+		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		args = []string{"version"}
+	}
 	var c cli
 	parser, err := kong.New(&c, append(commandOptions(args),
 		kong.Name(a.program),
@@ -115,9 +124,6 @@ func (a *app) run(args []string) (code int) {
 		}
 	}()
 	a.model = parser.Model
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
 		help := a.program

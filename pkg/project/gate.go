@@ -57,7 +57,11 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 		return nil, err
 	}
 	p.settle(subjects, base, judged, opts.CompareOptions)
-	if !opts.Offline && !failed(rep, subjects, opts.FailOn) {
+	switch {
+	case opts.Offline:
+	case failed(rep, subjects, opts.FailOn):
+		rep.Subject = p.Path + "; no server was contacted, since this fails already"
+	default:
 		p.list(ctx, subjects, opts.Listing)
 		if err := ctx.Err(); err != nil {
 			return nil, err
