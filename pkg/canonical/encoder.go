@@ -293,6 +293,12 @@ func (e *Encoder) keep(members []member) {
 // compare orders members by the UTF-16 code units of their names (RFC 8785,
 // section 3.2.3).
 func (e *Encoder) compare(a, b member) int {
+	if a.ascii && b.ascii {
+		// Most names differ in their first byte; a quote there ends an empty one.
+		if x, y := e.dst[a.start+1], e.dst[b.start+1]; x != y && x != '"' && y != '"' {
+			return int(x) - int(y)
+		}
+	}
 	ka, kb := e.dst[a.start+1:a.value-2], e.dst[b.start+1:b.value-2]
 	if a.ascii && b.ascii {
 		return bytes.Compare(ka, kb)
