@@ -112,7 +112,7 @@ func TestRealDigests(t *testing.T) {
 func TestRecordings(t *testing.T) {
 	modules := filepath.Join(root, "e2e", "node_modules")
 	if _, err := os.Stat(filepath.Join(modules, ".installed")); err != nil {
-		t.Skip("the real servers are not installed; make test installs them")
+		t.Fatal("the real servers are not installed; make test installs them")
 	}
 	for _, s := range realServers {
 		t.Run(s.name, func(t *testing.T) {

@@ -246,7 +246,7 @@ func TestEdge34EnvironmentIsAnAllowlist(t *testing.T) {
 	target.Env = map[string]string{"NAMED": "1", "HOME": "/elsewhere"}
 	l := lister(func(o *Options) {
 		o.Environ = append(o.Environ, "GITHUB_TOKEN=s3cret", "HTTPS_PROXY=http://p", "LC_ALL=C", "HOME=/root",
-			"npm_config_cache=/c", "npm_config_//registry.npmjs.org/:_authToken=x", "UV_CACHE_DIR=/u", "UV_PUBLISH_TOKEN=x", "AWS_SECRET_ACCESS_KEY=x")
+			"npm_config_cache=/c", "npm_config_//registry.example.com/:_authToken=x", "UV_CACHE_DIR=/u", "UV_PUBLISH_TOKEN=x", "AWS_SECRET_ACCESS_KEY=x")
 	})
 	d := definition(t, mustList(t, l, target), surface.KindTool, "env")
 	got := string(d.Canonical)

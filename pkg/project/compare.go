@@ -62,7 +62,7 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 			rep.Findings = append(rep.Findings, f)
 		}
 	}
-	judged, err := p.judgeDecisions(ctx, base, file, p.newReport("", "", opts.FailOn))
+	judged, _, err := p.judge(ctx, base, file) // without a judgement nothing is approved
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 		rep.Conclude()
 		return rep, nil
 	}
-	judged, err := p.judgeDecisions(ctx, base, file, rep)
+	judged, err := p.gateDecisions(ctx, base, file, rep)
 	if err != nil {
 		return nil, err
 	}

@@ -18,44 +18,72 @@ type judgement struct {
 	head, base authority
 	state      *trust.State // of the tree, judged by the base's list
 	baseState  *trust.State // nil where the base has no lockfile
+	// proposers finds who brought a locked digest in; nil for a tree that is no
+	// change, of which nobody is asked.
+	proposers func(trust.Key) []string
 }
 
 // unsigned reports whether the repository has no trust list, so that what is
 // locked counts as approved.
 func (j *judgement) unsigned() bool { return j != nil && j.state != nil && j.state.Unsigned }
 
-// judgeDecisions judges every item and the whole trust chain, and against the base
-// the rules against going back. It adds what it finds to rep.
-func (p *Project) judgeDecisions(ctx context.Context, base *Base, file *lockfile.File, rep *report.Report) (*judgement, error) {
+// judge judges every item of a tree by the base's list. A trust list that does not
+// verify is a finding, and then there is no judgement.
+func (p *Project) judge(ctx context.Context, base *Base, file *lockfile.File) (*judgement, *finding.Finding, error) {
 	j := &judgement{}
 	var err error
 	if base.Known() {
 		if j.base, err = p.baseAuthority(commitTree{ctx, p, base.Commit}); err != nil {
-			return nil, p.baseTrustError(err, rep)
+			return unverified("on the base: ", err)
 		}
 	}
 	if j.head, err = p.headAuthority(ctx, base, j.base.ledger); err != nil {
-		return nil, p.trustError(err, rep)
+		return unverified("", err)
 	}
 	if base.Lockfile != nil {
 		j.baseState = p.evaluate(base.Lockfile, j.base, nil, nil)
 	}
-	var proposers func(trust.Key) []string // of a tree that is no change nobody is asked
 	if base.Known() && j.head.chain != nil {
-		if proposers, err = p.proposersSince(ctx, base.Commit, file, j); err != nil {
-			return nil, err
+		if j.proposers, err = p.proposersSince(ctx, base.Commit, file, j); err != nil {
+			return nil, nil, err
 		}
 	}
-	j.state = p.evaluate(file, j.head, j.base.chain, proposers)
-	rep.Findings = append(rep.Findings, always(j.state.Findings)...)
-	if !base.Known() {
-		return j, nil
+	j.state = p.evaluate(file, j.head, j.base.chain, j.proposers)
+	return j, nil, nil
+}
+
+// unverified turns a trust list that does not verify into a finding; another error
+// stays one.
+func unverified(where string, err error) (*judgement, *finding.Finding, error) {
+	var chain *trust.ChainError
+	if !errors.As(err, &chain) {
+		return nil, nil, err
 	}
-	rep.Findings = append(rep.Findings, always(trust.CompareBase(
-		trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},
-		trust.Side{Chain: j.head.chain, Ledger: j.head.ledger, State: j.state},
-		trust.Recount{Proposers: orNobody(proposers), Grade: p.regrade(ctx, base, file, j)},
-	))...)
+	f := chain.Finding("")
+	f.Summary = where + f.Summary
+	return nil, &f, nil
+}
+
+// gateDecisions adds to rep what is wrong with decisions and the trust list: of
+// every item, and against the base the rules against going back. There is no
+// judgement where the trust list does not verify.
+func (p *Project) gateDecisions(ctx context.Context, base *Base, file *lockfile.File, rep *report.Report) (*judgement, error) {
+	j, problem, err := p.judge(ctx, base, file)
+	if err != nil {
+		return nil, err
+	}
+	if problem != nil {
+		rep.Findings = append(rep.Findings, always([]finding.Finding{*problem})...)
+		return nil, nil
+	}
+	rep.Findings = append(rep.Findings, always(j.state.Findings)...)
+	if base.Known() {
+		rep.Findings = append(rep.Findings, always(trust.CompareBase(
+			trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},
+			trust.Side{Chain: j.head.chain, Ledger: j.head.ledger, State: j.state},
+			trust.Recount{Proposers: j.proposers, Grade: p.regrade(ctx, base, file, j)},
+		))...)
+	}
 	return j, nil
 }
 
@@ -93,30 +121,6 @@ func (p *Project) headAuthority(ctx context.Context, base *Base, known *trust.Le
 		return authority{}, err
 	}
 	return p.authorityIn(commitTree{ctx, p, head}, known)
-}
-
-// trustError turns a trust list that does not verify into a finding; nothing can
-// be judged by it.
-func (p *Project) trustError(err error, rep *report.Report) error {
-	var chain *trust.ChainError
-	if !errors.As(err, &chain) {
-		return err
-	}
-	rep.Findings = append(rep.Findings, always([]finding.Finding{chain.Finding("")})...)
-	return nil
-}
-
-// baseTrustError says that the base's own list cannot judge: that is undecided
-// rather than the change's fault.
-func (p *Project) baseTrustError(err error, rep *report.Report) error {
-	var chain *trust.ChainError
-	if !errors.As(err, &chain) {
-		return err
-	}
-	f := chain.Finding("")
-	f.Summary = "on the base: " + f.Summary
-	rep.Findings = append(rep.Findings, always([]finding.Finding{f})...)
-	return nil
 }
 
 // regrade grades the locked text of an item against what is in force on the base.
@@ -192,11 +196,4 @@ func (j *judgement) approvedOnBase(server *lockfile.Server) bool {
 	}
 	it := j.state.Item(trust.Key{Server: server.Name, Kind: surface.KindSource})
 	return it != nil && it.Status == trust.Approved
-}
-
-func orNobody(proposers func(trust.Key) []string) func(trust.Key) []string {
-	if proposers == nil {
-		return func(trust.Key) []string { return nil }
-	}
-	return proposers
 }

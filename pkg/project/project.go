@@ -170,9 +170,11 @@ func (p *Project) Close() error {
 	return err
 }
 
+// findRoot looks upwards for the lockfile, as far as the work tree reaches;
+// outside git it looks in dir alone.
 func (p *Project) findRoot(dir string) string {
-	top := ""
-	if p.repo != nil {
+	top := dir
+	if p.repo != nil && p.repo.Root() != "" {
 		top = p.repo.Root()
 	}
 	for at := dir; ; at = filepath.Dir(at) {
@@ -180,16 +182,9 @@ func (p *Project) findRoot(dir string) string {
 			return at
 		}
 		if at == top || at == filepath.Dir(at) {
-			break
-		}
-		if top == "" {
-			break
+			return top
 		}
 	}
-	if top != "" {
-		return top
-	}
-	return dir
 }
 
 func (p *Project) abs(path string) string { return filepath.Join(p.Root, filepath.FromSlash(path)) }
