@@ -36,6 +36,17 @@ type Side struct {
 	// Lists holds the items of each kind that was offered, by name.
 	Lists   map[surface.Kind]map[string]Item
 	Refused []surface.Refused
+
+	copies Copies // nil for a listing
+}
+
+// text returns the canonical definition of an item; nil where it is not at hand.
+// A copy is read only where something differs: most need not be.
+func (s *Side) text(kind surface.Kind, name string, it *Item) []byte {
+	if it.definition == nil && s.copies != nil {
+		return s.copies(kind, name)
+	}
+	return it.definition
 }
 
 // Text is a text with its hash; Known is false where only the hash is at hand.
@@ -49,7 +60,7 @@ type Text struct {
 type Item struct {
 	Tool       *surface.ToolHashes
 	Digest     canonical.Digest // zero where only the three hashes are known
-	Definition []byte           // canonical; nil where it is not at hand
+	definition []byte           // canonical; nil where it stands in a copy, if anywhere
 }
 
 // A Copies function returns the canonical definition of an item, or the text of
@@ -59,7 +70,7 @@ type Copies func(kind surface.Kind, name string) []byte
 // FromLockfile returns the side that a lockfile entry records. Absent items are
 // left out.
 func FromLockfile(s *lockfile.Server, copies Copies) Side {
-	side := Side{Source: s.Source, Target: s.Target, Covers: s.Covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}}
+	side := Side{Source: s.Source, Target: s.Target, Covers: s.Covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}, copies: copies}
 	if s.Instructions != nil && !s.Instructions.Absent {
 		side.Instructions = &Text{Hash: s.Instructions.Hash}
 		if text := copies(surface.KindInstructions, ""); text != nil && canonical.Sum(text) == s.Instructions.Hash {
@@ -70,7 +81,7 @@ func FromLockfile(s *lockfile.Server, copies Copies) Side {
 		list := make(map[string]Item, len(items))
 		for _, it := range items {
 			if !it.Absent {
-				list[it.Name] = Item{Tool: it.Tool, Digest: it.Digest, Definition: copies(kind, it.Name)}
+				list[it.Name] = Item{Tool: it.Tool, Digest: it.Digest}
 			}
 		}
 		side.Lists[kind] = list
@@ -87,7 +98,7 @@ func FromSurface(s surface.Surface, source *lockfile.Source, covers []string) Si
 	for kind, l := range s.Lists {
 		list := make(map[string]Item, len(l.Definitions))
 		for _, d := range l.Definitions {
-			list[d.Name] = Item{Tool: d.Tool, Digest: d.Digest, Definition: d.Canonical}
+			list[d.Name] = Item{Tool: d.Tool, Digest: d.Digest, definition: d.Canonical}
 		}
 		side.Lists[kind] = list
 	}
@@ -153,7 +164,7 @@ func Compare(before, now Side) []Change {
 	}
 	for _, k := range surface.ListKinds() {
 		if covers(before, k.Cover) && covers(now, k.Cover) {
-			changes = append(changes, compareList(k.Kind, before.Lists[k.Kind], now.Lists[k.Kind])...)
+			changes = append(changes, compareList(k.Kind, &before, &now)...)
 		}
 	}
 	if c, ok := compareRefused(before, now); ok {
@@ -226,30 +237,31 @@ func textBytes(t *Text) []byte {
 	return []byte(t.Text)
 }
 
-func compareList(kind surface.Kind, before, now map[string]Item) []Change {
+func compareList(kind surface.Kind, before, now *Side) []Change {
 	var changes []Change
-	for name, old := range before {
-		item, ok := now[name]
+	for name, old := range before.Lists[kind] {
+		item, ok := now.Lists[kind][name]
 		switch {
 		case !ok:
 			code := finding.ItemRemoved
 			if kind == surface.KindTool {
 				code = finding.ToolRemoved
 			}
-			changes = append(changes, Change{Kind: kind, Name: name, Status: Removed, Old: old.Definition,
+			changes = append(changes, Change{Kind: kind, Name: name, Status: Removed, Old: before.text(kind, name, &old),
 				Aspects: []Aspect{aspect(code, "", "no longer served")}})
 		case !same(old, item):
-			changes = append(changes, Change{Kind: kind, Name: name, Status: Changed, Old: old.Definition, New: item.Definition,
-				Aspects: compareItems(old, item)})
+			c := Change{Kind: kind, Name: name, Status: Changed, Old: before.text(kind, name, &old), New: now.text(kind, name, &item)}
+			c.Aspects = compareItems(old, item, c.Old, c.New)
+			changes = append(changes, c)
 		}
 	}
-	for name, item := range now {
-		if _, ok := before[name]; !ok {
+	for name, item := range now.Lists[kind] {
+		if _, ok := before.Lists[kind][name]; !ok {
 			code := finding.ItemAdded
 			if kind == surface.KindTool {
 				code = finding.ToolAdded
 			}
-			changes = append(changes, Change{Kind: kind, Name: name, Status: Added, New: item.Definition,
+			changes = append(changes, Change{Kind: kind, Name: name, Status: Added, New: now.text(kind, name, &item),
 				Aspects: []Aspect{aspect(code, "", "new")}})
 		}
 	}
@@ -265,10 +277,10 @@ func same(a, b Item) bool {
 }
 
 // compareItems tells how two items that differ do. It never returns nothing.
-func compareItems(old, item Item) []Aspect {
+func compareItems(old, item Item, before, now []byte) []Aspect {
 	var aspects []Aspect
-	if old.Definition != nil && item.Definition != nil && !bytes.Equal(old.Definition, item.Definition) {
-		aspects = compareDefinitions(old.Definition, item.Definition)
+	if before != nil && now != nil && !bytes.Equal(before, now) {
+		aspects = compareDefinitions(before, now)
 	} else if old.Tool != nil && item.Tool != nil {
 		aspects = compareHashes(*old.Tool, *item.Tool)
 	}
