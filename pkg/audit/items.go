@@ -127,7 +127,7 @@ func (l *lock) part(keys []trust.Key) *lockfile.File {
 
 func partOf(s *lockfile.Server, keys []trust.Key) *lockfile.Server {
 	part := &lockfile.Server{
-		Name: s.Name, Target: s.Target, Covers: s.Covers, Decision: s.Decision, Absent: s.Absent, Line: s.Line, SourceLine: s.SourceLine,
+		Name: s.Name, Target: s.Target, Covers: s.Covers, Skipped: s.Skipped, Decision: s.Decision, Absent: s.Absent, Line: s.Line, SourceLine: s.SourceLine,
 		Lists: map[surface.Kind][]lockfile.Item{},
 	}
 	for _, key := range keys {

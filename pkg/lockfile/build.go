@@ -150,7 +150,8 @@ func (s *Source) CanonicalJSON() []byte {
 }
 
 // SourceDigest returns the digest that a decision about a source names: over the
-// canonical JSON of {source, target, covers}, of which the absent are left out.
+// canonical JSON of {source, target, covers, skipped}, of which the absent are
+// left out.
 // It is zero where there is no source, or none that can be written.
 func SourceDigest(s *Server) canonical.Digest {
 	if s.Source == nil {

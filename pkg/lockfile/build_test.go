@@ -179,6 +179,16 @@ func TestSourceDigest(t *testing.T) {
 	if have, want := lockfile.SourceDigest(url), sum(`{"source":{"allowPrivate":true,"transport":"sse","url":"https://x"}}`); have != want {
 		t.Errorf("digest %v, want %v", have, want)
 	}
+	skipped := &lockfile.Server{Name: "s", Covers: []string{}, Skipped: "no reason given", Source: &lockfile.Source{
+		Transport: stdio, Command: "x", AllowLiteral: []canonical.Digest{digest(0x22), digest(0x11)},
+	}}
+	if have, want := lockfile.SourceDigest(skipped), sum(`{"covers":[],"skipped":"no reason given","source":{"allowLiteral":["`+
+		strings.Repeat("11", 32)+`","`+strings.Repeat("22", 32)+`"],"command":"x","transport":"stdio"}}`); have != want {
+		t.Errorf("digest %v, want %v", have, want)
+	}
+	if plain := (&lockfile.Source{Transport: stdio, Command: "x"}); !plain.Equal(skipped.Source) {
+		t.Error("allowLiteral takes part in the comparison with the configuration")
+	}
 	if !lockfile.SourceDigest(&lockfile.Server{Name: "none"}).IsZero() {
 		t.Error("an entry without source has a source digest")
 	}

@@ -149,6 +149,18 @@ func (w *writer) textsMember(name string, list []string) {
 	w.close(']')
 }
 
+func (w *writer) digestsMember(name string, list []canonical.Digest) {
+	if len(list) == 0 {
+		return
+	}
+	texts := make([]string, len(list))
+	for i, d := range list {
+		texts[i] = d.String()
+	}
+	slices.Sort(texts)
+	w.textsMember(name, texts)
+}
+
 func (w *writer) tableMember(name string, table map[string]string) {
 	if len(table) == 0 {
 		return
@@ -226,6 +238,7 @@ func (w *writer) reach(s *Server) {
 	if s.Covers != nil {
 		w.textsMember("covers", slices.Sorted(slices.Values(s.Covers)))
 	}
+	w.textMember("skipped", s.Skipped)
 }
 
 func (w *writer) items(kind surface.ListKind, items []Item) {
@@ -285,5 +298,6 @@ func (w *writer) source(src *Source) {
 	w.textMember("url", src.URL)
 	w.tableMember("headers", src.Headers)
 	w.flagMember("allowPrivate", src.AllowPrivate)
+	w.digestsMember("allowLiteral", src.AllowLiteral)
 	w.close('}')
 }

@@ -44,6 +44,9 @@ type Server struct {
 	Source *Source  // nil in the original format
 	Target string   // the gateway's target name, where it differs from Name
 	Covers []string // sorted; nil in the original format, which covers tools
+	// Skipped is why a server that is known is on purpose not covered; empty for
+	// one that is. Covers is empty then, and items that were decided are absent.
+	Skipped string
 
 	Decision       canonical.Digest // the newest pause or resume
 	SourceDecision canonical.Digest
@@ -111,6 +114,10 @@ type Source struct {
 	URL          string
 	Headers      map[string]string
 	AllowPrivate bool // private addresses may be contacted; the lockfile's own
+
+	// AllowLiteral are the SHA-256 sums of the runs of text that look like secrets
+	// and are accepted where they are, sorted; the lockfile's own.
+	AllowLiteral []canonical.Digest
 }
 
 // EnvFile is a file of variables that a configuration names.
@@ -119,8 +126,8 @@ type EnvFile struct {
 	Hash canonical.Digest
 }
 
-// Equal reports whether two sources start or contact the same: AllowPrivate,
-// which is the lockfile's own, takes no part.
+// Equal reports whether two sources start or contact the same: AllowPrivate and
+// AllowLiteral, which are the lockfile's own, take no part.
 func (s *Source) Equal(o *Source) bool {
 	if s == nil || o == nil {
 		return s == o

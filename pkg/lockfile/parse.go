@@ -65,8 +65,8 @@ func (p *parser) fail(at int, format string, args ...any) error {
 // unknown is the error of a member that the format does not have.
 func (p *parser) unknown(key []byte) error {
 	return &Error{
-		Summary: fmt.Sprintf("the format has no member %q here", key), Server: p.server, at: p.r.Offset(),
-		Hint: "correct its name or remove it; where a newer agentgateway wrote the file, use that version",
+		Summary: fmt.Sprintf("the format has no member %q here: it is a mistake, or the file was written by a newer version", key), Server: p.server, at: p.r.Offset(),
+		Hint: "correct its name or remove it; where a newer agentgateway-lock wrote the file, use that version",
 	}
 }
 
@@ -187,6 +187,34 @@ func (p *parser) digest(into *canonical.Digest) error {
 		return p.fail(at, "a digest of zeros only is not the digest of anything")
 	}
 	*into = d
+	return nil
+}
+
+// digests reads a list of digests, one or more, and sorts it.
+func (p *parser) digests(into *[]canonical.Digest, name string) error {
+	at, line := p.r.Offset(), p.here()
+	var list []canonical.Digest
+	err := p.r.Array(func() error {
+		var d canonical.Digest
+		err := p.digest(&d)
+		list = append(list, d)
+		return within(err, elementStep(len(list)-1))
+	})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return p.fail(at, "an empty array stands where the member is left out")
+	}
+	order := func(a, b canonical.Digest) int { return bytes.Compare(a[:], b[:]) }
+	if !slices.IsSortedFunc(list, order) {
+		p.disorder(line, p.server, "%s is not sorted", name)
+		slices.SortFunc(list, order)
+	}
+	if n := len(list); n != len(slices.Compact(list)) {
+		return p.fail(at, "a digest stands twice")
+	}
+	*into = list
 	return nil
 }
 

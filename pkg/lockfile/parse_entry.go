@@ -21,6 +21,8 @@ func (p *parser) entry(s *Server) error {
 			err = p.target(s)
 		case "covers":
 			err = p.covers(s)
+		case "skipped":
+			err = p.text(&s.Skipped)
 		case "decision":
 			err = p.digest(&s.Decision)
 		case "sourceDecision":
@@ -81,6 +83,9 @@ func (p *parser) fits(start int, s *Server) error {
 			return p.missing(start, "surfaceHash")
 		}
 		return p.fail(start, "surfaceHash stands in an entry without tools")
+	}
+	if s.Skipped != "" && (s.Covers == nil || len(s.Covers) > 0 || len(s.Refused) > 0) {
+		return within(p.fail(start, "an entry that is skipped covers nothing: its covers is an empty list, and nothing is refused"), ".skipped")
 	}
 	if s.SourceDecision != (canonical.Digest{}) && s.Source == nil {
 		return p.fail(start, "sourceDecision stands in an entry without source")

@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// ofURL are the members of a source that is reached by URL; all others but
-// transport are those of a stdio source.
-var ofURL = []string{"url", "headers", "allowPrivate"}
+// ofURL are the members of a source that is reached by URL; all others but those
+// of ofAny are those of a stdio source.
+var (
+	ofURL = []string{"url", "headers", "allowPrivate"}
+	ofAny = []string{"transport", "allowLiteral"}
+)
 
 func (p *parser) source() (*Source, error) {
 	src := &Source{}
@@ -15,7 +18,7 @@ func (p *parser) source() (*Source, error) {
 	var transport string
 	var seen []string
 	err := p.object(func(key []byte) (err error) {
-		if string(key) != "transport" {
+		if !slices.Contains(ofAny, string(key)) {
 			seen = append(seen, string(key))
 		}
 		switch string(key) {
@@ -44,6 +47,8 @@ func (p *parser) source() (*Source, error) {
 			return err
 		case "allowPrivate":
 			return p.yes(&src.AllowPrivate)
+		case "allowLiteral":
+			return p.digests(&src.AllowLiteral, "allowLiteral")
 		}
 		return p.unknown(key)
 	})
