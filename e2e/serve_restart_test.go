@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/e2e/gatewaydouble"
 	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/trust"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,7 +47,7 @@ func TestServeRestartedWithItsStateCannotBeRolledBack(t *testing.T) {
 func TestServeRestartedWithoutItsStateSaysSo(t *testing.T) {
 	st := newStage(t, setting{})
 	rolledBack(st)
-	without := setting{daemon: func(c *processor.DaemonConfig) { c.StateDir = "" }}
+	without := setting{daemon: func(c *serve.DaemonConfig) { c.StateDir = "" }}
 	st.serve(without)
 	if st.reasons()["no-floor"] == "" {
 		t.Error("nothing says that a restart can be rolled back")
@@ -59,7 +60,7 @@ func TestServeRestartedWithoutItsStateSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.start(setting{daemon: func(c *processor.DaemonConfig) {
+	st.start(setting{daemon: func(c *serve.DaemonConfig) {
 		c.StateDir, c.AtLeast = "", state.Item(toolKey("echo")).Decision.String()
 	}})
 	st.until("the older tag is refused", func() bool { return st.reasons()["reload-failed"] != "" })
@@ -101,7 +102,7 @@ func TestServeKeepsThePolicyThatIsDeletedUnderIt(t *testing.T) {
 }
 
 func TestServeIsNotReadyWithAPolicyThatIsTooOld(t *testing.T) {
-	st := newStage(t, setting{daemon: func(c *processor.DaemonConfig) { c.MaxPolicyAge = 300 * time.Millisecond }})
+	st := newStage(t, setting{daemon: func(c *serve.DaemonConfig) { c.MaxPolicyAge = 300 * time.Millisecond }})
 	if err := os.Rename(st.repo.Dir, st.repo.Dir+".gone"); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestServeTheKillSwitchDeniesAtOnce(t *testing.T) {
 		}
 	}
 	write("# nothing yet\n")
-	st := newStage(t, setting{daemon: func(c *processor.DaemonConfig) { c.Deny, c.Refresh = file, 0 }})
+	st := newStage(t, setting{daemon: func(c *serve.DaemonConfig) { c.Deny, c.Refresh = file, 0 }})
 	a := st.agent()
 	a.wantTools("add", "echo", "wipe_database")
 	wantAllowed(t, a.echo())
@@ -148,7 +149,7 @@ func TestServeTheKillSwitchDeniesAtOnce(t *testing.T) {
 }
 
 func TestServeObserveReportsAndPasses(t *testing.T) {
-	st := newStage(t, setting{daemon: func(c *processor.DaemonConfig) { c.Options.Mode = processor.Observe }})
+	st := newStage(t, setting{daemon: func(c *serve.DaemonConfig) { c.Options.Mode = processor.Observe }})
 	if err := st.upstream.Describe("echo", "Evil."); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestServeAMissingTrustListIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.stop()
-	st.start(setting{unsigned: true, daemon: func(c *processor.DaemonConfig) { c.Source.TrustRoot, c.Source.Ref = nil, "main" }})
+	st.start(setting{unsigned: true, daemon: func(c *serve.DaemonConfig) { c.Source.TrustRoot, c.Source.Ref = nil, "main" }})
 	st.until("it is refused", func() bool { return st.reasons()["reload-failed"] != "" })
 	if ready, _ := st.daemon.Ready(); ready {
 		t.Error("the processor is ready without the trust list")

@@ -27,6 +27,7 @@ import (
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -39,7 +40,7 @@ type stage struct {
 	t        *testing.T
 	upstream *upstream.Server
 	repo     *approved.Repository
-	daemon   *processor.Daemon
+	daemon   *serve.Daemon
 	gateway  gatewaydouble.Front
 	config   gatewaydouble.Config
 	socket   string
@@ -53,7 +54,7 @@ type stage struct {
 // setting changes how a stage is built.
 type setting struct {
 	unsigned bool
-	daemon   func(*processor.DaemonConfig)
+	daemon   func(*serve.DaemonConfig)
 	gateway  func(*gatewaydouble.Config)
 	upstream upstream.Options
 	probe    time.Duration // 0 for no probes
@@ -163,18 +164,18 @@ func (st *stage) serve(s setting) {
 // start starts a processor.
 func (st *stage) start(s setting) {
 	st.t.Helper()
-	config := processor.DaemonConfig{
-		Source:   processor.Source{Repo: st.repo.Dir, Ref: "lock/v*", TrustRoot: st.repo.Root(), Unsigned: s.unsigned},
+	config := serve.DaemonConfig{
+		Source:   serve.Source{Repo: st.repo.Dir, Ref: "lock/v*", TrustRoot: st.repo.Root(), Unsigned: s.unsigned},
 		StateDir: st.state, Refresh: 50 * time.Millisecond, WatchEvery: 20 * time.Millisecond,
 		Options:  processor.Options{MaxEvidenceAge: 24 * time.Hour},
-		Listener: processor.Listener{Address: "unix:" + st.socket}, Admin: "127.0.0.1:0",
+		Listener: serve.Listener{Address: "unix:" + st.socket}, Admin: "127.0.0.1:0",
 		DecisionLog: st.log, Log: slog.New(slog.NewTextHandler(st.log, nil)),
 	}
 	if s.unsigned {
 		config.Source.Require = seal.RequireNone
 	}
 	if s.probe > 0 {
-		config.Prober = processor.NewProber(processor.ProbeOptions{
+		config.Prober = serve.NewProber(serve.ProbeOptions{
 			Lister: crawl.New(crawl.Options{}), Every: s.probe, First: 10 * time.Second,
 			Lookup: func(string) (string, bool) { return "", false }, Log: config.Log,
 		})
@@ -182,7 +183,7 @@ func (st *stage) start(s setting) {
 	if s.daemon != nil {
 		s.daemon(&config)
 	}
-	daemon, err := processor.NewDaemon(st.t.Context(), config)
+	daemon, err := serve.NewDaemon(st.t.Context(), config)
 	if err != nil {
 		st.t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func (st *stage) reasons() map[string]string {
 	st.t.Helper()
 	var body struct {
 		Ready   bool
-		Reasons []processor.Reason
+		Reasons []serve.Reason
 	}
 	st.get("/readyz", &body)
 	codes := map[string]string{}

@@ -17,6 +17,7 @@ import (
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
 	"agentgateway-lock/pkg/seal/sigstore"
+	"agentgateway-lock/pkg/serve"
 )
 
 // serveSource says where the policy comes from.
@@ -91,7 +92,7 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 		defer func() { _ = file.Close() }()
 		config.DecisionLog = file
 	}
-	daemon, err := processor.NewDaemon(a.ctx, config)
+	daemon, err := serve.NewDaemon(a.ctx, config)
 	if err != nil {
 		return err
 	}
@@ -124,8 +125,8 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 }
 
 // config makes of the flags what a daemon is made of.
-func (c *serveCmd) config(a *app, g *globals) (processor.DaemonConfig, error) {
-	var none processor.DaemonConfig
+func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
+	var none serve.DaemonConfig
 	source, err := c.source(a, g)
 	if err != nil {
 		return none, err
@@ -146,20 +147,20 @@ func (c *serveCmd) config(a *app, g *globals) (processor.DaemonConfig, error) {
 		handler = slog.NewJSONHandler(a.stderr, nil)
 	}
 	log := slog.New(handler)
-	config := processor.DaemonConfig{
+	config := serve.DaemonConfig{
 		Source: source, StateDir: c.StateDir, AtLeast: strings.ToLower(c.AtLeast), Refresh: c.Refresh, MaxPolicyAge: c.MaxPolicyAge, Deny: c.Deny,
 		Options: processor.Options{
 			Mode: processor.Mode(c.Mode), Uncovered: processor.Uncovered(c.Uncovered), Names: processor.NameMode(c.Names),
 			MaxListTTL: c.MaxListTTL, MaxEvidenceAge: c.MaxEvidenceAge,
 		},
-		Listener: processor.Listener{
+		Listener: serve.Listener{
 			Address: c.Listen, SecretFile: c.SecretFile, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA,
 			InsecureLoopback: c.InsecureLoopback,
 		},
 		Admin: c.Admin, DecisionLog: a.stderr, Log: log,
 	}
 	if c.Probe > 0 {
-		config.Prober = processor.NewProber(processor.ProbeOptions{
+		config.Prober = serve.NewProber(serve.ProbeOptions{
 			Lister: crawl.New(crawl.Options{Environ: a.environ, Proxy: crawl.ProxyFromEnviron(a.environ), ClientName: "agentgateway-lock", ClientVersion: version}),
 			Every:  c.Probe, First: firstProbe, Lookup: a.getenv, Log: log,
 		})
@@ -172,8 +173,8 @@ func (c *serveCmd) config(a *app, g *globals) (processor.DaemonConfig, error) {
 const firstProbe = 10 * time.Second
 
 // source makes of the flags where a policy comes from.
-func (c *serveCmd) source(a *app, g *globals) (processor.Source, error) {
-	src := processor.Source{
+func (c *serveCmd) source(a *app, g *globals) (serve.Source, error) {
+	src := serve.Source{
 		Repo: c.Repo, Ref: c.Ref, TokenFile: c.GitToken, SSHKey: c.GitSSHKey, Bundle: c.Bundle,
 		Path: c.Path, Unsigned: c.Unsigned, Signature: c.Signature,
 	}
@@ -207,7 +208,7 @@ func (c *serveCmd) source(a *app, g *globals) (processor.Source, error) {
 		if c.Identity == "" || c.Issuer == "" || c.TrustedRoot == "" {
 			return src, errors.New("a Sigstore seal is held to an identity: give --certificate-identity, --certificate-oidc-issuer and --trusted-root")
 		}
-		src.Sigstore = &processor.SigstoreSource{
+		src.Sigstore = &serve.SigstoreSource{
 			File: c.Sigstore, Identity: c.Identity, Issuer: c.Issuer, TrustedRoot: c.TrustedRoot, Verifier: sigstore.Verifier{},
 		}
 	}
@@ -216,7 +217,7 @@ func (c *serveCmd) source(a *app, g *globals) (processor.Source, error) {
 
 // announce says how the processor serves, and what is not as strict as it could
 // be.
-func (c *serveCmd) announce(log *slog.Logger, d *processor.Daemon) {
+func (c *serveCmd) announce(log *slog.Logger, d *serve.Daemon) {
 	log.Info("taking hooks", "address", d.Address(), "admin", d.AdminAddress())
 	_, reasons := d.Ready()
 	for _, r := range reasons {

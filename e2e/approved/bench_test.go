@@ -13,7 +13,7 @@ import (
 
 	"agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/lockfile"
-	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -96,9 +96,9 @@ func ready(b *testing.B, r *approved.Repository) (stop func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := processor.NewDaemon(b.Context(), processor.DaemonConfig{
-		Source:   processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
-		Listener: processor.Listener{Address: "unix:" + filepath.Join(folder, "p.sock")}, StateDir: filepath.Join(folder, "state"),
+	d, err := serve.NewDaemon(b.Context(), serve.DaemonConfig{
+		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
+		Listener: serve.Listener{Address: "unix:" + filepath.Join(folder, "p.sock")}, StateDir: filepath.Join(folder, "state"),
 	})
 	if err != nil {
 		b.Fatal(err)

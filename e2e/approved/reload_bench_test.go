@@ -17,8 +17,8 @@ import (
 	"agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/lockfile"
-	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
@@ -54,9 +54,9 @@ func reloadUnderLoad(b *testing.B) {
 	}
 	branch := filepath.Join(r.Dir, ".git", "refs", "heads", "main")
 	folder := b.TempDir()
-	d, err := processor.NewDaemon(b.Context(), processor.DaemonConfig{
-		Source:   processor.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone},
-		Listener: processor.Listener{Address: "unix:" + filepath.Join(folder, "p")}, Refresh: 100 * time.Millisecond,
+	d, err := serve.NewDaemon(b.Context(), serve.DaemonConfig{
+		Source:   serve.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone},
+		Listener: serve.Listener{Address: "unix:" + filepath.Join(folder, "p")}, Refresh: 100 * time.Millisecond,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -335,8 +335,16 @@ func TestResources(t *testing.T) {
 
 // The decision about a call allocates nothing but a denial.
 func TestCallAllocatesNothing(t *testing.T) {
-	p, _ := busy(t, manyTools(10))
-	in := callOf("read_record_0004")
+	policy, err := processor.NewPolicy(files())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := processor.New(processor.Config{})
+	p.SetPolicy(policy)
+	if out, err := p.CheckResponse(t.Context(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(echo))}); err != nil || out.GetPass() == nil {
+		t.Fatal(out, err)
+	}
+	in := &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(call("echo"))}
 	if n := testing.AllocsPerRun(1000, func() {
 		if out, err := p.CheckRequest(context.Background(), in); err != nil || out.GetPass() == nil {
 			t.Error(out, err)

@@ -1,4 +1,4 @@
-package processor_test
+package serve_test
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/lockfile"
-	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
 )
 
 // prober probes a mock server and counts.
-func prober(t *testing.T, every, first time.Duration, source func(url string) *lockfile.Source) (*processor.Prober, *upstream.Server, *atomic.Int64) {
+func prober(t *testing.T, every, first time.Duration, source func(url string) *lockfile.Source) (*serve.Prober, *upstream.Server, *atomic.Int64) {
 	t.Helper()
 	up := upstream.New(upstream.Options{})
 	t.Cleanup(func() { _ = up.Close() })
@@ -22,7 +22,7 @@ func prober(t *testing.T, every, first time.Duration, source func(url string) *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := processor.NewProber(processor.ProbeOptions{
+	p := serve.NewProber(serve.ProbeOptions{
 		Lister: crawl.New(crawl.Options{}), Every: every, First: first,
 		Lookup: func(name string) (string, bool) { return "s3cret", name == "TOKEN" },
 	})
@@ -40,7 +40,7 @@ func prober(t *testing.T, every, first time.Duration, source func(url string) *l
 		})
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	p.SetServers([]processor.ProbeTarget{{Name: "mock", Source: source(url), Covers: surface.AllCovers()}})
+	p.SetServers([]serve.ProbeTarget{{Name: "mock", Source: source(url), Covers: surface.AllCovers()}})
 	return p, up, recorded
 }
 
@@ -97,6 +97,6 @@ func TestProbeStops(t *testing.T) {
 	p.SetServers(nil)
 	waitUntil(t, "nobody listens", func() bool { return up.Subscribers() == 0 })
 	n := up.Requests("tools/list")
-	p.SetServers([]processor.ProbeTarget{{Name: "mock", Source: direct(up.URL()), Covers: surface.AllCovers()}})
+	p.SetServers([]serve.ProbeTarget{{Name: "mock", Source: direct(up.URL()), Covers: surface.AllCovers()}})
 	waitUntil(t, "it is probed again", func() bool { return up.Requests("tools/list") > n })
 }

@@ -1,4 +1,4 @@
-package processor
+package serve
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/processor"
 )
 
 const operations = "../../docs/operations.md"
@@ -51,13 +52,13 @@ func firstColumn(text string) []string {
 
 func TestOperationsDescribeEveryCode(t *testing.T) {
 	text := section(t, "Codes of denials")
-	for _, d := range Denials() {
+	for _, d := range processor.Denials() {
 		if row := fmt.Sprintf("| `%s` | %s | %s |\n", d.Code, d.Meaning, d.Action); !strings.Contains(text, row) {
 			t.Errorf("docs/operations.md lacks the row\n%s", row)
 		}
 	}
-	if got := len(firstColumn(text)); got != len(Denials()) {
-		t.Errorf("docs/operations.md has %d codes, want %d", got, len(Denials()))
+	if got := len(firstColumn(text)); got != len(processor.Denials()) {
+		t.Errorf("docs/operations.md has %d codes, want %d", got, len(processor.Denials()))
 	}
 }
 
@@ -118,7 +119,7 @@ func TestOperationsHookEveryMethod(t *testing.T) {
 	}
 	p := config.Routes[0].Policies.MCPGuardrails.Processors[0]
 	want := map[string]string{}
-	for _, h := range Hooks() {
+	for _, h := range processor.Hooks() {
 		want[h.Method] = h.Phase
 	}
 	if diff := cmp.Diff(want, p.Methods); diff != "" {

@@ -1,4 +1,4 @@
-package processor
+package serve
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -14,7 +15,7 @@ func TestDenyLines(t *testing.T) {
 	for _, s := range []*lockfile.Server{{Name: "files"}, {Name: "files/archive"}, {Name: "web", Target: "www"}, {Name: "tool box"}} {
 		file.Put(s)
 	}
-	for text, want := range map[string][]Ref{
+	for text, want := range map[string][]processor.Ref{
 		"files":                          {{Server: "files"}},
 		"  files \n":                     {{Server: "files"}},
 		"files/read":                     {{Server: "files", Name: "read"}},

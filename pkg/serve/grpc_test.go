@@ -1,9 +1,10 @@
-package processor_test
+package serve_test
 
 import (
 	"context"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -13,8 +14,8 @@ import (
 	"agentgateway-lock/pkg/processor"
 )
 
-// serve serves a processor over gRPC and returns a client of it.
-func serve(tb testing.TB, network string, impl extmcp.ExtMcpServer) extmcp.ExtMcpClient {
+// dial serves a processor over gRPC and returns a client of it.
+func dial(tb testing.TB, network string, impl extmcp.ExtMcpServer) extmcp.ExtMcpClient {
 	tb.Helper()
 	address, target := "127.0.0.1:0", ""
 	if network == "unix" {
@@ -47,34 +48,8 @@ func serve(tb testing.TB, network string, impl extmcp.ExtMcpServer) extmcp.ExtMc
 
 // A rug pull, and the way back, over the wire.
 func TestOverGRPC(t *testing.T) {
-	w := newWorld(t, files())
-	client := serve(t, "unix", w.p)
-	list := func(definitions ...string) string {
-		t.Helper()
-		out, err := client.CheckResponse(t.Context(), &extmcp.McpResponse{
-			ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(definitions...)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out.GetPass() != nil {
-			return "pass"
-		}
-		return string(out.GetMutated())
-	}
-	call := func() processor.Code {
-		t.Helper()
-		out, err := client.CheckRequest(t.Context(), &extmcp.McpRequest{
-			ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(call("echo")),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out.GetPass() != nil {
-			return ""
-		}
-		return denied(t, out.GetError())
-	}
+	p, _ := busy(t, []string{echo, add})
+	client := dial(t, "unix", p)
 	for _, step := range []struct {
 		echo, want string
 		call       processor.Code
@@ -83,11 +58,23 @@ func TestOverGRPC(t *testing.T) {
 		{echoEvil, tools(add), processor.DeniedEvidenceContradicts},
 		{echo, "pass", ""},
 	} {
-		if got := list(step.echo, add); got != step.want {
+		listed, err := client.CheckResponse(t.Context(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(step.echo, add))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(listed.GetMutated())
+		if listed.GetPass() != nil {
+			got = "pass"
+		}
+		if got != step.want {
 			t.Errorf("list of %s: %s, want %s", step.echo, got, step.want)
 		}
-		if got := call(); got != step.call {
-			t.Errorf("call after %s: %q, want %q", step.echo, got, step.call)
+		called, err := client.CheckRequest(t.Context(), callOf("echo"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if denied := called.GetError(); (denied == nil) != (step.call == "") || !strings.Contains(denied.GetReason(), string(step.call)) {
+			t.Errorf("call after %s: %v, want %q", step.echo, called, step.call)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build soak
 
-package processor_test
+package serve_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
@@ -33,7 +35,7 @@ func heap() int {
 func TestSoakDecisions(t *testing.T) {
 	definitions := manyTools(100)
 	p, page := busy(t, definitions)
-	client := serve(t, "unix", p)
+	client := dial(t, "unix", p)
 	ctx, cancel := context.WithTimeout(context.Background(), *soakTime)
 	defer cancel()
 	var all sync.WaitGroup
@@ -68,9 +70,12 @@ func TestSoakDecisions(t *testing.T) {
 		run(func(random *rand.Rand) error { // another page, names and scope each time
 			n := random.Uint64()
 			body := tools(definitions[0], fmt.Sprintf(`{"name":"%d%s"}`, n, strings.Repeat("x", random.IntN(600))), definitions[1])
-			a := from("files").with("scope", fmt.Sprint("s", n))
+			scope, err := structpb.NewStruct(map[string]any{"scope": fmt.Sprint("s", n)})
+			if err != nil {
+				return err
+			}
 			out, err := client.CheckResponse(context.Background(), &extmcp.McpResponse{
-				ServiceNames: a.services, Method: "tools/list", MetadataContext: a.context(), McpResponse: []byte(body),
+				ServiceNames: []string{"files"}, Method: "tools/list", MetadataContext: scope, McpResponse: []byte(body),
 			})
 			if want := tools(definitions[:2]...); err != nil || string(out.GetMutated()) != want {
 				return fmt.Errorf("a new tool passed: %v %w", out, err)

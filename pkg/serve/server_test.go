@@ -1,4 +1,4 @@
-package processor_test
+package serve_test
 
 import (
 	"context"
@@ -33,6 +33,7 @@ import (
 	repository "agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -59,17 +60,17 @@ func shortDir(t testing.TB) string {
 }
 
 // daemon starts a daemon of a repository; change may be nil.
-func daemon(t testing.TB, r *repository.Repository, change func(*processor.DaemonConfig)) *processor.Daemon {
+func daemon(t testing.TB, r *repository.Repository, change func(*serve.DaemonConfig)) *serve.Daemon {
 	t.Helper()
-	config := processor.DaemonConfig{
-		Source:   processor.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()},
-		Listener: processor.Listener{Address: "unix:" + filepath.Join(shortDir(t), "p.sock")},
+	config := serve.DaemonConfig{
+		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()},
+		Listener: serve.Listener{Address: "unix:" + filepath.Join(shortDir(t), "p.sock")},
 		Admin:    "127.0.0.1:0", WatchEvery: 5 * time.Millisecond,
 	}
 	if change != nil {
 		change(&config)
 	}
-	d, err := processor.NewDaemon(t.Context(), config)
+	d, err := serve.NewDaemon(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,37 +86,37 @@ func daemon(t testing.TB, r *repository.Repository, change func(*processor.Daemo
 	return d
 }
 
-func ready(t *testing.T, d *processor.Daemon) {
+func ready(t *testing.T, d *serve.Daemon) {
 	t.Helper()
 	waitUntil(t, "it is ready", func() bool { ok, _ := d.Ready(); return ok })
 }
 
 func TestListenerCheck(t *testing.T) {
-	files := processor.Listener{TLSCert: "c", TLSKey: "k", TLSClientCA: "ca"}
-	with := func(address string, l processor.Listener) processor.Listener { l.Address = address; return l }
+	files := serve.Listener{TLSCert: "c", TLSKey: "k", TLSClientCA: "ca"}
+	with := func(address string, l serve.Listener) serve.Listener { l.Address = address; return l }
 	for name, c := range map[string]struct {
-		l    processor.Listener
+		l    serve.Listener
 		want string // of the error; empty for none
 	}{
-		"a socket":                        {with("unix:/run/p.sock", processor.Listener{}), ""},
-		"a socket and a secret":           {with("unix:/run/p.sock", processor.Listener{SecretFile: "s"}), ""},
-		"a socket without a path":         {with("unix:", processor.Listener{}), "path of a socket"},
+		"a socket":                        {with("unix:/run/p.sock", serve.Listener{}), ""},
+		"a socket and a secret":           {with("unix:/run/p.sock", serve.Listener{SecretFile: "s"}), ""},
+		"a socket without a path":         {with("unix:", serve.Listener{}), "path of a socket"},
 		"a socket with TLS":               {with("unix:/run/p.sock", files), "no TLS"},
-		"a socket made insecure":          {with("unix:/run/p.sock", processor.Listener{InsecureLoopback: true}), "about TCP"},
-		"loopback":                        {with("127.0.0.1:1", processor.Listener{}), "--secret-file"},
-		"loopback, by name":               {with("localhost:1", processor.Listener{}), "--secret-file"},
-		"loopback with a secret":          {with("127.0.0.1:1", processor.Listener{SecretFile: "s"}), ""},
+		"a socket made insecure":          {with("unix:/run/p.sock", serve.Listener{InsecureLoopback: true}), "about TCP"},
+		"loopback":                        {with("127.0.0.1:1", serve.Listener{}), "--secret-file"},
+		"loopback, by name":               {with("localhost:1", serve.Listener{}), "--secret-file"},
+		"loopback with a secret":          {with("127.0.0.1:1", serve.Listener{SecretFile: "s"}), ""},
 		"loopback with TLS":               {with("[::1]:1", files), ""},
-		"loopback made insecure":          {with("127.0.0.1:1", processor.Listener{InsecureLoopback: true}), ""},
-		"elsewhere":                       {with("10.0.0.1:1", processor.Listener{}), "other machines"},
-		"elsewhere with a secret":         {with("10.0.0.1:1", processor.Listener{SecretFile: "s"}), "other machines"},
+		"loopback made insecure":          {with("127.0.0.1:1", serve.Listener{InsecureLoopback: true}), ""},
+		"elsewhere":                       {with("10.0.0.1:1", serve.Listener{}), "other machines"},
+		"elsewhere with a secret":         {with("10.0.0.1:1", serve.Listener{SecretFile: "s"}), "other machines"},
 		"elsewhere with TLS":              {with("10.0.0.1:1", files), ""},
-		"elsewhere made insecure":         {with("10.0.0.1:1", processor.Listener{InsecureLoopback: true}), "other machines"},
-		"elsewhere with TLS, insecure":    {with("10.0.0.1:1", processor.Listener{TLSCert: "c", TLSKey: "k", TLSClientCA: "ca", InsecureLoopback: true}), "is for loopback"},
-		"everywhere":                      {with(":1", processor.Listener{SecretFile: "s"}), "other machines"},
-		"a name that may be anything":     {with("processor:1", processor.Listener{SecretFile: "s"}), "other machines"},
-		"TLS without the gateway's CA":    {with("127.0.0.1:1", processor.Listener{TLSCert: "c", TLSKey: "k"}), "go together"},
-		"nothing that can be listened at": {with("here", processor.Listener{}), "neither unix:/path nor host:port"},
+		"elsewhere made insecure":         {with("10.0.0.1:1", serve.Listener{InsecureLoopback: true}), "other machines"},
+		"elsewhere with TLS, insecure":    {with("10.0.0.1:1", serve.Listener{TLSCert: "c", TLSKey: "k", TLSClientCA: "ca", InsecureLoopback: true}), "is for loopback"},
+		"everywhere":                      {with(":1", serve.Listener{SecretFile: "s"}), "other machines"},
+		"a name that may be anything":     {with("processor:1", serve.Listener{SecretFile: "s"}), "other machines"},
+		"TLS without the gateway's CA":    {with("127.0.0.1:1", serve.Listener{TLSCert: "c", TLSKey: "k"}), "go together"},
+		"nothing that can be listened at": {with("here", serve.Listener{}), "neither unix:/path nor host:port"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.l.Check()
@@ -129,12 +130,12 @@ func TestListenerCheck(t *testing.T) {
 func TestSocket(t *testing.T) {
 	r := newRepository(t, false)
 	path := filepath.Join(shortDir(t), "p.sock")
-	config := processor.DaemonConfig{
-		Source:   processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
-		Listener: processor.Listener{Address: "unix:" + path},
+	config := serve.DaemonConfig{
+		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
+		Listener: serve.Listener{Address: "unix:" + path},
 	}
-	start := func() (*processor.Daemon, func() error, error) {
-		d, err := processor.NewDaemon(t.Context(), config)
+	start := func() (*serve.Daemon, func() error, error) {
+		d, err := serve.NewDaemon(t.Context(), config)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -209,8 +210,8 @@ func TestSecret(t *testing.T) {
 		}
 	}
 	write("s3cret\n")
-	d := daemon(t, r, func(c *processor.DaemonConfig) {
-		c.Listener = processor.Listener{Address: "127.0.0.1:0", SecretFile: file}
+	d := daemon(t, r, func(c *serve.DaemonConfig) {
+		c.Listener = serve.Listener{Address: "127.0.0.1:0", SecretFile: file}
 	})
 	ready(t, d)
 	for _, c := range []struct {
@@ -258,7 +259,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-func must(_ bool, reasons []processor.Reason) []processor.Reason { return reasons }
+func must(_ bool, reasons []serve.Reason) []serve.Reason { return reasons }
 
 // authority signs certificates.
 type authority struct {
@@ -326,8 +327,8 @@ func TestClientCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	certFile, keyFile := ca.issue(dir, "localhost")
-	d := daemon(t, r, func(c *processor.DaemonConfig) {
-		c.Listener = processor.Listener{Address: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, TLSClientCA: caFile}
+	d := daemon(t, r, func(c *serve.DaemonConfig) {
+		c.Listener = serve.Listener{Address: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile, TLSClientCA: caFile}
 	})
 	ready(t, d)
 	client := func(by *authority, version uint16) credentials.TransportCredentials {
@@ -361,7 +362,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, d *processor.Daemon, path string) (int, string) {
+func get(t *testing.T, d *serve.Daemon, path string) (int, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + d.AdminAddress() + path)
@@ -394,7 +395,7 @@ func TestAdmin(t *testing.T) {
 	code, body := get(t, d, "/readyz")
 	var readyz struct {
 		Ready   bool
-		Reasons []processor.Reason
+		Reasons []serve.Reason
 	}
 	if err := json.Unmarshal([]byte(body), &readyz); err != nil || code != http.StatusOK || !readyz.Ready {
 		t.Errorf("/readyz: %d %s %v", code, body, err)
@@ -432,7 +433,7 @@ func TestAdmin(t *testing.T) {
 
 func TestNotReadyWithoutAPolicy(t *testing.T) {
 	r := newRepository(t, false)
-	d := daemon(t, r, func(c *processor.DaemonConfig) { c.Source.Ref = "live/v*" })
+	d := daemon(t, r, func(c *serve.DaemonConfig) { c.Source.Ref = "live/v*" })
 	waitUntil(t, "the failure is known", func() bool { _, body := get(t, d, "/readyz"); return strings.Contains(body, "reload-failed") })
 	code, body := get(t, d, "/readyz")
 	if code != http.StatusServiceUnavailable || !strings.Contains(body, "no-policy") {
@@ -459,9 +460,9 @@ func TestNotReadyWithoutAPolicy(t *testing.T) {
 // A stop does not wait for a stream that nobody ends, where it has to hurry.
 func TestASecondSignalStopsAtOnce(t *testing.T) {
 	r := newRepository(t, false)
-	d, err := processor.NewDaemon(t.Context(), processor.DaemonConfig{
-		Source:   processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
-		Listener: processor.Listener{Address: "127.0.0.1:0", InsecureLoopback: true}, Log: slog.New(slog.DiscardHandler),
+	d, err := serve.NewDaemon(t.Context(), serve.DaemonConfig{
+		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
+		Listener: serve.Listener{Address: "127.0.0.1:0", InsecureLoopback: true}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -511,7 +512,7 @@ func (b *blocked) Write(p []byte) (int, error) {
 func TestDecisionLogNeverBlocks(t *testing.T) {
 	w := &blocked{release: make(chan struct{})}
 	drops := 0
-	log := processor.NewDecisionLog(w, func() { drops++ })
+	log := serve.NewDecisionLog(w, func() { drops++ })
 	const n = 20_000
 	for range n {
 		log.Decided(processor.Decision{Phase: processor.PhaseRequest, Method: "tools/call", Server: "files", Name: "x", Code: processor.DeniedChanged, Enforced: true})
@@ -529,7 +530,7 @@ func TestDecisionLogNeverBlocks(t *testing.T) {
 func TestDecisionLog(t *testing.T) {
 	w := &blocked{release: make(chan struct{})}
 	close(w.release)
-	log := processor.NewDecisionLog(w, nil)
+	log := serve.NewDecisionLog(w, nil)
 	call := func(code processor.Code, name, scope string) processor.Decision {
 		return processor.Decision{At: start, Phase: processor.PhaseRequest, Method: "tools/call", Services: []string{"files"}, Scope: scope, Server: "files", Kind: "tool", Name: name, Code: code, Enforced: true}
 	}

@@ -1,10 +1,11 @@
-package processor
+package serve
 
 import (
 	"fmt"
 	"strings"
 
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -38,7 +39,7 @@ func ParseDeny(data []byte) []DenyLine {
 
 // resolveDeny finds what the lines name in a lockfile. What a line does not find
 // is denied in any case, or its spelling is wrong: both are returned as unknown.
-func resolveDeny(lines []DenyLine, file *lockfile.File) (refs []Ref, unknown []DenyLine) {
+func resolveDeny(lines []DenyLine, file *lockfile.File) (refs []processor.Ref, unknown []DenyLine) {
 	for _, line := range lines {
 		ref, ok := resolveRef(line.Text, "", file)
 		if word, rest, cut := strings.Cut(line.Text, " "); !ok && cut && denyKinds[surface.Kind(word)] {
@@ -61,21 +62,21 @@ var denyKinds = map[surface.Kind]bool{
 
 // resolveRef finds the server of a text, by its name or the gateway's target: the
 // longest that is followed by a slash wins.
-func resolveRef(text string, kind surface.Kind, file *lockfile.File) (Ref, bool) {
+func resolveRef(text string, kind surface.Kind, file *lockfile.File) (processor.Ref, bool) {
 	whole := kind == "" || kind == surface.KindServer || kind == surface.KindInstructions
-	var found Ref
+	var found processor.Ref
 	longest := -1
 	for _, s := range file.Servers {
 		for _, name := range [...]string{s.Name, s.TargetName()} {
 			switch {
 			case text == name && whole:
 				if kind == surface.KindServer {
-					return Ref{Server: s.Name}, true
+					return processor.Ref{Server: s.Name}, true
 				}
-				return Ref{Server: s.Name, Kind: kind}, true
+				return processor.Ref{Server: s.Name, Kind: kind}, true
 			case kind == surface.KindServer || kind == surface.KindInstructions:
 			case len(name) > longest && len(text) > len(name)+1 && text[len(name)] == '/' && text[:len(name)] == name:
-				found, longest = Ref{Server: s.Name, Kind: kind, Name: text[len(name)+1:]}, len(name)
+				found, longest = processor.Ref{Server: s.Name, Kind: kind, Name: text[len(name)+1:]}, len(name)
 			}
 		}
 	}

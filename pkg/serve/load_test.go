@@ -1,4 +1,4 @@
-package processor_test
+package serve_test
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
@@ -73,9 +74,9 @@ func git(t testing.TB, r *repository.Repository, args ...string) string {
 	return out
 }
 
-func load(t testing.TB, src processor.Source) (*processor.Loaded, error) {
+func load(t testing.TB, src serve.Source) (*serve.Loaded, error) {
 	t.Helper()
-	l, err := processor.NewLoader(src, nil)
+	l, err := serve.NewLoader(src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func ruleOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	if le, ok := errors.AsType[*processor.LoadError](err); ok {
+	if le, ok := errors.AsType[*serve.LoadError](err); ok {
 		return le.Rule
 	}
 	return "not a LoadError: " + err.Error()
@@ -99,7 +100,7 @@ func toolKey(name string) trust.Key {
 
 func TestLoadMakesAnInput(t *testing.T) {
 	r := newRepository(t, false)
-	got, err := load(t, processor.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
+	got, err := load(t, serve.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestLoadServesWhatIsInForce(t *testing.T) {
 			}
 		}
 		tag(t, r, fmt.Sprintf("lock/v%d", map[bool]int{false: 2, true: 3}[reject]))
-		got, err := load(t, processor.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
+		got, err := load(t, serve.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,28 +182,28 @@ func TestLoadRules(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		src  processor.Source
+		src  serve.Source
 		rule string
 	}{
-		"a tag":                               {processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()}, ""},
-		"its full name":                       {processor.Source{Repo: r.Dir, Ref: "refs/tags/lock/v1", TrustRoot: r.Root()}, ""},
-		"a pattern":                           {processor.Source{Repo: r.Dir, Ref: "refs/tags/lock/*", TrustRoot: r.Root()}, ""},
-		"a tag that does not exist":           {processor.Source{Repo: r.Dir, Ref: "lock/v7", TrustRoot: r.Root()}, "source"},
-		"a pattern that nothing matches":      {processor.Source{Repo: r.Dir, Ref: "live/v*", TrustRoot: r.Root()}, "source"},
-		"a branch":                            {processor.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root()}, "seal"},
-		"a branch, with no seal asked for":    {processor.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
-		"a commit":                            {processor.Source{Repo: r.Dir, Ref: git(t, r, "rev-parse", "HEAD"), TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
-		"another lockfile":                    {processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Path: "other.lock"}, "lockfile"},
-		"the trust root of another":           {processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: other.Root()}, "trust"},
-		"an unsigned repository":              {processor.Source{Repo: plain.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, "trust-missing"},
-		"an unsigned repository, as asked":    {processor.Source{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, ""},
-		"a signed repository as unsigned":     {processor.Source{Repo: r.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
-		"decisions without a trust list":      {processor.Source{Repo: missing.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
-		"a trust list that was removed":       {processor.Source{Repo: missing.Dir, Ref: "main", TrustRoot: missing.Root(), Require: seal.RequireNone}, "trust-missing"},
-		"a decision that was changed":         {processor.Source{Repo: broken.Dir, Ref: "main", TrustRoot: broken.Root(), Require: seal.RequireNone}, "decision"},
-		"a lockfile of the original format":   {processor.Source{Repo: original.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "lockfile"},
-		"a detached signature beside a tag":   {processor.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Require: seal.RequireSignature}, "seal"},
-		"a signed tag of a branch's own name": {processor.Source{Repo: r.Dir, Ref: "refs/heads/main", TrustRoot: r.Root(), Require: seal.RequireTag}, "seal"},
+		"a tag":                               {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()}, ""},
+		"its full name":                       {serve.Source{Repo: r.Dir, Ref: "refs/tags/lock/v1", TrustRoot: r.Root()}, ""},
+		"a pattern":                           {serve.Source{Repo: r.Dir, Ref: "refs/tags/lock/*", TrustRoot: r.Root()}, ""},
+		"a tag that does not exist":           {serve.Source{Repo: r.Dir, Ref: "lock/v7", TrustRoot: r.Root()}, "source"},
+		"a pattern that nothing matches":      {serve.Source{Repo: r.Dir, Ref: "live/v*", TrustRoot: r.Root()}, "source"},
+		"a branch":                            {serve.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root()}, "seal"},
+		"a branch, with no seal asked for":    {serve.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
+		"a commit":                            {serve.Source{Repo: r.Dir, Ref: git(t, r, "rev-parse", "HEAD"), TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
+		"another lockfile":                    {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Path: "other.lock"}, "lockfile"},
+		"the trust root of another":           {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: other.Root()}, "trust"},
+		"an unsigned repository":              {serve.Source{Repo: plain.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, "trust-missing"},
+		"an unsigned repository, as asked":    {serve.Source{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, ""},
+		"a signed repository as unsigned":     {serve.Source{Repo: r.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
+		"decisions without a trust list":      {serve.Source{Repo: missing.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
+		"a trust list that was removed":       {serve.Source{Repo: missing.Dir, Ref: "main", TrustRoot: missing.Root(), Require: seal.RequireNone}, "trust-missing"},
+		"a decision that was changed":         {serve.Source{Repo: broken.Dir, Ref: "main", TrustRoot: broken.Root(), Require: seal.RequireNone}, "decision"},
+		"a lockfile of the original format":   {serve.Source{Repo: original.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "lockfile"},
+		"a detached signature beside a tag":   {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Require: seal.RequireSignature}, "seal"},
+		"a signed tag of a branch's own name": {serve.Source{Repo: r.Dir, Ref: "refs/heads/main", TrustRoot: r.Root(), Require: seal.RequireTag}, "seal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, c.src)
@@ -217,23 +218,23 @@ func TestNewLoaderRefusesContradictions(t *testing.T) {
 	root := canonical.SumString("a root")
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
-		src  processor.Source
+		src  serve.Source
 		want string
 	}{
-		"nothing":                  {processor.Source{TrustRoot: &root}, "either a repository or a bundle"},
-		"both":                     {processor.Source{Repo: dir, Ref: "x", Bundle: "b", TrustRoot: &root}, "either a repository or a bundle"},
-		"no root":                  {processor.Source{Repo: dir, Ref: "x"}, "--trust-root"},
-		"a root and unsigned":      {processor.Source{Repo: dir, Ref: "x", TrustRoot: &root, Unsigned: true}, "contradict"},
-		"no reference":             {processor.Source{Repo: dir, TrustRoot: &root}, "--ref"},
-		"a path that leads out":    {processor.Source{Repo: dir, Ref: "x", TrustRoot: &root, Path: "../a.lock"}, "not a path within"},
-		"a remote without a cache": {processor.Source{Repo: "https://example.com/r", Ref: "x", TrustRoot: &root}, "fetched into"},
-		"no repository":            {processor.Source{Repo: filepath.Join(dir, "none"), Ref: "x", TrustRoot: &root}, "no folder"},
-		"no bundle":                {processor.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root}, "no such file"},
-		"a tag of a bundle":        {processor.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root, Require: seal.RequireTag}, "bundle cannot"},
-		"sigstore without policy":  {processor.Source{Repo: dir, Ref: "x", TrustRoot: &root, Require: seal.RequireSigstore}, "--certificate-identity"},
+		"nothing":                  {serve.Source{TrustRoot: &root}, "either a repository or a bundle"},
+		"both":                     {serve.Source{Repo: dir, Ref: "x", Bundle: "b", TrustRoot: &root}, "either a repository or a bundle"},
+		"no root":                  {serve.Source{Repo: dir, Ref: "x"}, "--trust-root"},
+		"a root and unsigned":      {serve.Source{Repo: dir, Ref: "x", TrustRoot: &root, Unsigned: true}, "contradict"},
+		"no reference":             {serve.Source{Repo: dir, TrustRoot: &root}, "--ref"},
+		"a path that leads out":    {serve.Source{Repo: dir, Ref: "x", TrustRoot: &root, Path: "../a.lock"}, "not a path within"},
+		"a remote without a cache": {serve.Source{Repo: "https://example.com/r", Ref: "x", TrustRoot: &root}, "fetched into"},
+		"no repository":            {serve.Source{Repo: filepath.Join(dir, "none"), Ref: "x", TrustRoot: &root}, "no folder"},
+		"no bundle":                {serve.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root}, "no such file"},
+		"a tag of a bundle":        {serve.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root, Require: seal.RequireTag}, "bundle cannot"},
+		"sigstore without policy":  {serve.Source{Repo: dir, Ref: "x", TrustRoot: &root, Require: seal.RequireSigstore}, "--certificate-identity"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := processor.NewLoader(c.src, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := serve.NewLoader(c.src, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -253,7 +254,7 @@ func TestLoadABundle(t *testing.T) {
 		}
 	}
 	write(bundle)
-	l, err := processor.NewLoader(processor.Source{Bundle: file, TrustRoot: r.Root()}, nil)
+	l, err := serve.NewLoader(serve.Source{Bundle: file, TrustRoot: r.Root()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func TestLoadABundle(t *testing.T) {
 func TestLoadFromARemote(t *testing.T) {
 	r := newRepository(t, false)
 	state := t.TempDir()
-	l, err := processor.NewLoader(processor.Source{Repo: "file://" + r.Dir, Ref: "lock/v*", TrustRoot: r.Root(), Cache: state}, nil)
+	l, err := serve.NewLoader(serve.Source{Repo: "file://" + r.Dir, Ref: "lock/v*", TrustRoot: r.Root(), Cache: state}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +314,7 @@ func TestLoadFromAFolder(t *testing.T) {
 	for _, args := range [][]string{{"checkout", "-q", "-b", "moved"}, {"read-tree", "--empty"}, {"read-tree", "--prefix=team/a/", "main"}, {"commit", "-q", "-m", "Move"}} {
 		git(t, r, args...)
 	}
-	got, err := load(t, processor.Source{Repo: r.Dir, Ref: "moved", Path: "team/a/agentgateway.lock", TrustRoot: r.Root(), Require: seal.RequireNone})
+	got, err := load(t, serve.Source{Repo: r.Dir, Ref: "moved", Path: "team/a/agentgateway.lock", TrustRoot: r.Root(), Require: seal.RequireNone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,12 +339,12 @@ func TestFloor(t *testing.T) {
 	v3 := mustLoad(t, r, "lock/v3")
 	other := mustLoad(t, newRepository(t, false), "lock/v1")
 	plain := newRepository(t, true)
-	bare, err := load(t, processor.Source{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone})
+	bare, err := load(t, serve.Source{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		before, after *processor.Loaded
+		before, after *serve.Loaded
 		source        string
 		rule          string
 	}{
@@ -364,7 +365,7 @@ func TestFloor(t *testing.T) {
 				if c.source == "b" && !restart {
 					continue
 				}
-				floor, err := processor.NewFloor(folder, "")
+				floor, err := serve.NewFloor(folder, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -372,7 +373,7 @@ func TestFloor(t *testing.T) {
 					if err := floor.Accept("a", c.before); err != nil {
 						t.Fatal(err)
 					}
-				} else if first, err := processor.NewFloor(folder, ""); err != nil || first.Accept("a", c.before) != nil {
+				} else if first, err := serve.NewFloor(folder, ""); err != nil || first.Accept("a", c.before) != nil {
 					t.Fatal(err)
 				}
 				if got := ruleOf(floor.Check(t.Context(), c.source, c.after)); got != c.rule {
@@ -388,7 +389,7 @@ func TestFloorKeepsSignatures(t *testing.T) {
 	r := newRepository(t, false)
 	l := mustLoad(t, r, "lock/v1")
 	folder := t.TempDir()
-	floor, err := processor.NewFloor(folder, "")
+	floor, err := serve.NewFloor(folder, "")
 	if err == nil {
 		err = floor.Accept("a", l)
 	}
@@ -410,7 +411,7 @@ func TestFloorKeepsSignatures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := processor.NewFloor(folder, "")
+	again, err := serve.NewFloor(folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +435,7 @@ func TestAtLeast(t *testing.T) {
 	}
 	tag(t, r, "lock/v2")
 	second := git(t, r, "rev-parse", "HEAD")
-	loader, err := processor.NewLoader(processor.Source{Repo: r.Dir, Ref: "lock/v2", TrustRoot: r.Root()}, nil)
+	loader, err := serve.NewLoader(serve.Source{Repo: r.Dir, Ref: "lock/v2", TrustRoot: r.Root()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +446,7 @@ func TestAtLeast(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		floor string
-		l     *processor.Loaded
+		l     *serve.Loaded
 		ok    bool
 	}{
 		"its own commit":     {second, v2, true},
@@ -459,7 +460,7 @@ func TestAtLeast(t *testing.T) {
 		"a decision to come": {newer(v1, v2), v1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			floor, err := processor.NewFloor("", c.floor)
+			floor, err := serve.NewFloor("", c.floor)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -474,7 +475,7 @@ func TestAtLeast(t *testing.T) {
 }
 
 // newer is a decision that b has and a lacks.
-func newer(a, b *processor.Loaded) string {
+func newer(a, b *serve.Loaded) string {
 	for _, id := range b.Ledger.IDs() {
 		if a.Ledger.Decision(id) == nil {
 			return id.String()
@@ -483,9 +484,9 @@ func newer(a, b *processor.Loaded) string {
 	return ""
 }
 
-func mustLoad(t *testing.T, r *repository.Repository, ref string) *processor.Loaded {
+func mustLoad(t *testing.T, r *repository.Repository, ref string) *serve.Loaded {
 	t.Helper()
-	l, err := load(t, processor.Source{Repo: r.Dir, Ref: ref, TrustRoot: r.Root()})
+	l, err := load(t, serve.Source{Repo: r.Dir, Ref: ref, TrustRoot: r.Root()})
 	if err != nil {
 		t.Fatal(err)
 	}

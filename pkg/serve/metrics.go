@@ -1,4 +1,4 @@
-package processor
+package serve
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"agentgateway-lock/pkg/extmcp"
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/textcheck"
 )
 
@@ -77,7 +78,7 @@ const (
 	resultWould   = "would-deny"
 )
 
-func resultOf(d *Decision) string {
+func resultOf(d *processor.Decision) string {
 	switch {
 	case d.Code == "" && len(d.Removed) == 0:
 		return resultAllowed
@@ -90,7 +91,7 @@ func resultOf(d *Decision) string {
 }
 
 // decided counts a decision.
-func (m *Metrics) decided(d *Decision) {
+func (m *Metrics) decided(d *processor.Decision) {
 	m.decisions.WithLabelValues(string(d.Phase), resultOf(d), string(d.Code)).Inc()
 	for i := range d.Removed {
 		m.removed.WithLabelValues(string(d.Removed[i].Code)).Inc()
@@ -149,12 +150,12 @@ func (m *Metrics) intercept() grpc.UnaryServerInterceptor {
 
 // evidenceAges is a prometheus.Collector of how long ago servers were listed.
 type evidenceAges struct {
-	processor *Processor
+	processor *processor.Processor
 	now       func() time.Time
 	age, lost *prometheus.Desc
 }
 
-func newEvidenceAges(p *Processor, now func() time.Time) *evidenceAges {
+func newEvidenceAges(p *processor.Processor, now func() time.Time) *evidenceAges {
 	return &evidenceAges{
 		p, now,
 		prometheus.NewDesc(metricsPrefix+"evidence_age_seconds",

@@ -1,11 +1,10 @@
-package processor_test
+package serve_test
 
 import (
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
-	"agentgateway-lock/pkg/surface"
 )
 
 // noop is a processor that answers pass without looking.
@@ -27,54 +25,6 @@ func (noop) CheckRequest(context.Context, *extmcp.McpRequest) (*extmcp.McpReques
 
 func (noop) CheckResponse(context.Context, *extmcp.McpResponse) (*extmcp.McpResponseResult, error) {
 	return &extmcp.McpResponseResult{Result: &extmcp.McpResponseResult_Pass{Pass: &extmcp.Pass{}}}, nil
-}
-
-// manyTools returns n definitions of the size that real tools have.
-func manyTools(n int) []string {
-	definitions := make([]string, n)
-	for i := range definitions {
-		definitions[i] = fmt.Sprintf(`{"description":"Reads record %d of a table and returns it. %s","inputSchema":{"properties":{`+
-			`"filter":{"description":"An expression that the rows must match.","type":"string"},`+
-			`"limit":{"description":"How many rows to return at most.","maximum":1000,"type":"integer"},`+
-			`"table":{"description":"The name of the table.","type":"string"}},"required":["table"],"type":"object"},"name":"read_record_%04d"}`,
-			i, strings.Repeat("It does not change anything. ", 4), i)
-	}
-	return definitions
-}
-
-// busy returns a processor in whose policy the definitions are approved, and that
-// has seen them listed.
-func busy(tb testing.TB, definitions []string) (*processor.Processor, *extmcp.McpResponse) {
-	tb.Helper()
-	items := make([]processor.Item, 0, len(definitions))
-	for _, d := range definitions {
-		items = append(items, approved(surface.KindTool, d))
-	}
-	policy, err := processor.NewPolicy(processor.Input{ID: "1", Servers: []processor.Server{server("files", items...)}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p := processor.New(processor.Config{})
-	p.SetPolicy(policy)
-	page := &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(definitions...))}
-	mustPass(tb, p, page)
-	return p, page
-}
-
-func mustPass(tb testing.TB, p extmcp.ExtMcpServer, page *extmcp.McpResponse) {
-	tb.Helper()
-	out, err := p.CheckResponse(context.Background(), page)
-	if err != nil || out.GetPass() == nil {
-		tb.Fatalf("the page does not pass: %v %v", out, err)
-	}
-}
-
-// callOf is a tools/call with 200 bytes of arguments.
-func callOf(name string) *extmcp.McpRequest {
-	arguments := `{"table":"customers","limit":25,"filter":"` + strings.Repeat("x", 200-len(`{"table":"customers","limit":25,"filter":""}`)) + `"}`
-	return &extmcp.McpRequest{
-		ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(`{"name":"` + name + `","arguments":` + arguments + `}`),
-	}
 }
 
 func BenchmarkCallDecision(b *testing.B) {
@@ -124,7 +74,7 @@ func BenchmarkListFirst(b *testing.B) {
 // compiled and put in force every 100 ms, over the same without that.
 func reloadUnderLoad(b *testing.B, p *processor.Processor, in *extmcp.McpRequest) {
 	b.Helper()
-	client := serve(b, "unix", p)
+	client := dial(b, "unix", p)
 	var calls [2][]float64
 	for round := range 18 {
 		which := round % 2
@@ -195,7 +145,7 @@ func BenchmarkRatio(b *testing.B) {
 			ratio(b, 301, 20, func() { mustPass(b, p, page) }, func() { sha256.Sum256(page.GetMcpResponse()) })
 		})
 		for _, network := range []string{"unix", "tcp"} {
-			mine, empty := serve(b, network, p), serve(b, network, noop{})
+			mine, empty := dial(b, network, p), dial(b, network, noop{})
 			b.Run(fmt.Sprintf("list-vs-noop-%s-%d", network, n), func(b *testing.B) {
 				ask := func(c extmcp.ExtMcpClient) func() {
 					return func() {
@@ -213,7 +163,7 @@ func BenchmarkRatio(b *testing.B) {
 	in := callOf("read_record_0042")
 	b.Run("reload-under-load", func(b *testing.B) { reloadUnderLoad(b, p, in) })
 	for _, network := range []string{"unix", "tcp"} {
-		mine, empty := serve(b, network, p), serve(b, network, noop{})
+		mine, empty := dial(b, network, p), dial(b, network, noop{})
 		b.Run("call-vs-noop-"+network, func(b *testing.B) {
 			ask := func(c extmcp.ExtMcpClient) func() {
 				return func() {

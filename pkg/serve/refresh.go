@@ -1,4 +1,4 @@
-package processor
+package serve
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/textcheck"
 )
 
@@ -25,8 +26,8 @@ type RefreshOptions struct {
 	WatchEvery time.Duration
 	Deny       string // the deny file; empty for none
 	MaxAge     time.Duration
-	Options    Options
-	Install    func(*Policy)
+	Options    processor.Options
+	Install    func(*processor.Policy)
 	// Installed is told of each policy that was put in force; may be nil.
 	Installed func(*Loaded)
 	// Reloaded is told of every attempt, nil for one that succeeded; may be nil.
@@ -190,10 +191,10 @@ func (r *Refresher) put(loaded *Loaded) error {
 
 func (r *Refresher) putLocked(loaded *Loaded) error {
 	in := loaded.Input(r.opts.Options)
-	var refs []Ref
+	var refs []processor.Ref
 	refs, r.unknown = resolveDeny(r.deny, loaded.Lockfile)
 	in.Deny = refs
-	policy, err := NewPolicy(in)
+	policy, err := processor.NewPolicy(in)
 	if err != nil {
 		return &LoadError{RulePolicy, loaded.Origin + ": " + err.Error(), "mend the lockfile", err}
 	}

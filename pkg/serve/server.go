@@ -1,4 +1,4 @@
-package processor
+package serve
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"agentgateway-lock/pkg/extmcp"
+	"agentgateway-lock/pkg/processor"
 )
 
 // DaemonConfig is what a Daemon is made of.
@@ -26,10 +27,10 @@ type DaemonConfig struct {
 	StateDir string // keeps the floor, and what is fetched; empty for neither
 	// AtLeast is the commit or digest that the first policy must hold.
 	AtLeast      string
-	Refresh      time.Duration // between refreshes
-	MaxPolicyAge time.Duration // 0 for no limit
-	Deny         string        // the deny file; empty for none
-	Options      Options       // how policies are applied; Deny in it is ignored
+	Refresh      time.Duration     // between refreshes
+	MaxPolicyAge time.Duration     // 0 for no limit
+	Deny         string            // the deny file; empty for none
+	Options      processor.Options // how policies are applied; Deny in it is ignored
 
 	Listener Listener
 	Admin    string // host:port or unix:/path of the admin server; empty for none
@@ -46,7 +47,7 @@ type DaemonConfig struct {
 // hooks, probes servers, and tells how it is.
 type Daemon struct {
 	config    DaemonConfig
-	processor *Processor
+	processor *processor.Processor
 	refresher *Refresher
 	metrics   *Metrics
 	decisions *DecisionLog
@@ -98,7 +99,7 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 	if d.door, err = newDoor(config.Listener); err != nil {
 		return nil, err
 	}
-	d.processor = New(Config{Now: config.Now, Observer: d})
+	d.processor = processor.New(processor.Config{Now: config.Now, Observer: d})
 	if d.refresher, err = d.newRefresher(); err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (d *Daemon) newRefresher() (*Refresher, error) {
 }
 
 // Decided implements Observer.
-func (d *Daemon) Decided(decision Decision) {
+func (d *Daemon) Decided(decision processor.Decision) {
 	d.metrics.decided(&decision)
 	if d.decisions != nil {
 		d.decisions.Decided(decision)
@@ -307,8 +308,8 @@ func (d *Daemon) Ready() (bool, []Reason) {
 		on           bool
 		code, detail string
 	}{
-		{o.Mode == Observe, reasonObserve, "nothing is enforced: everything passes and is only reported"},
-		{o.Uncovered == UncoveredPass, reasonUncoveredPass, "kinds that a server's entry does not cover pass"},
+		{o.Mode == processor.Observe, reasonObserve, "nothing is enforced: everything passes and is only reported"},
+		{o.Uncovered == processor.UncoveredPass, reasonUncoveredPass, "kinds that a server's entry does not cover pass"},
 		{o.MaxEvidenceAge == 0, reasonNoEvidenceLimit, "evidence counts however old it is"},
 		{d.config.Listener.InsecureLoopback, reasonInsecureLoopback, "any process of this machine can ask the processor"},
 	} {

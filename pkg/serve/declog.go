@@ -1,4 +1,4 @@
-package processor
+package serve
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/textcheck"
 )
 
@@ -32,12 +33,12 @@ type DecisionLog struct {
 	onDrop  func()
 
 	mu   sync.Mutex
-	last map[verdictKey]Code
+	last map[verdictKey]processor.Code
 }
 
 // verdictKey is what a verdict is about.
 type verdictKey struct {
-	phase                             Phase
+	phase                             processor.Phase
 	method, server, kind, name, scope string
 }
 
@@ -49,7 +50,7 @@ func NewDecisionLog(w io.Writer, onDrop func()) *DecisionLog {
 	}
 	l := &DecisionLog{
 		lines: make(chan []byte, logQueue), done: make(chan struct{}), onDrop: onDrop,
-		last: map[verdictKey]Code{},
+		last: map[verdictKey]processor.Code{},
 	}
 	go l.write(w)
 	return l
@@ -92,7 +93,7 @@ func (l *DecisionLog) Close() {
 }
 
 // Decided implements Observer.
-func (l *DecisionLog) Decided(d Decision) {
+func (l *DecisionLog) Decided(d processor.Decision) {
 	for i := range d.Removed {
 		if d.Remembered {
 			break
@@ -125,7 +126,7 @@ func (l *DecisionLog) Decided(d Decision) {
 // the same. What was never decided about counts as allowed before, so that not
 // every first pass is a line. Memory is bounded: when it is full it begins anew,
 // and some changes are then not seen as such.
-func (l *DecisionLog) changed(d *Decision) bool {
+func (l *DecisionLog) changed(d *processor.Decision) bool {
 	k := verdictKey{d.Phase, d.Method, d.Server, string(d.Kind), d.Name, d.Scope}
 	if len(k.name)+len(k.scope)+len(k.server)+len(k.method) > 4*maxLogText {
 		return false // it would cost too much to remember
@@ -148,21 +149,21 @@ func (l *DecisionLog) changed(d *Decision) bool {
 
 // logLine is one line of the log.
 type logLine struct {
-	At       time.Time `json:"at"`
-	Phase    Phase     `json:"phase"`
-	Method   string    `json:"method"`
-	Services []string  `json:"services,omitempty"`
-	Scope    string    `json:"scope,omitempty"`
-	Verdict  string    `json:"verdict"` // denied, would-deny, removed or allowed
-	Code     Code      `json:"code,omitempty"`
-	Server   string    `json:"server,omitempty"`
-	Kind     string    `json:"kind,omitempty"`
-	Name     string    `json:"name,omitempty"`
-	Approved string    `json:"approved,omitempty"`
-	Seen     string    `json:"seen,omitempty"`
-	Enforced bool      `json:"enforced"`
-	Changed  bool      `json:"changed,omitempty"` // another verdict than the last about the same
-	Failure  string    `json:"failure,omitempty"`
+	At       time.Time       `json:"at"`
+	Phase    processor.Phase `json:"phase"`
+	Method   string          `json:"method"`
+	Services []string        `json:"services,omitempty"`
+	Scope    string          `json:"scope,omitempty"`
+	Verdict  string          `json:"verdict"` // denied, would-deny, removed or allowed
+	Code     processor.Code  `json:"code,omitempty"`
+	Server   string          `json:"server,omitempty"`
+	Kind     string          `json:"kind,omitempty"`
+	Name     string          `json:"name,omitempty"`
+	Approved string          `json:"approved,omitempty"`
+	Seen     string          `json:"seen,omitempty"`
+	Enforced bool            `json:"enforced"`
+	Changed  bool            `json:"changed,omitempty"` // another verdict than the last about the same
+	Failure  string          `json:"failure,omitempty"`
 }
 
 // put queues a line, or drops it.
@@ -196,4 +197,13 @@ func hexOf(d canonical.Digest) string {
 		return ""
 	}
 	return d.String()
+}
+
+// maxShownName is how much of a text of somebody else stands in a message, in
+// characters.
+const maxShownName = 200
+
+// shown quotes a text that somebody else wrote.
+func shown(s string) string {
+	return `"` + textcheck.Terminal(textcheck.Clip(s, maxShownName)) + `"`
 }

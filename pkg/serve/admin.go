@@ -1,10 +1,11 @@
-package processor
+package serve
 
 import (
 	"encoding/json"
 	"net/http"
 	"time"
 
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
@@ -66,7 +67,7 @@ type policyReport struct {
 	Unsigned bool           `json:"unsigned"`
 	Trust    string         `json:"trust,omitempty"`
 	Loaded   time.Time      `json:"loaded"`
-	Mode     Mode           `json:"mode"`
+	Mode     processor.Mode `json:"mode"`
 	Denied   []string       `json:"denied,omitempty"` // by the deny file
 	Servers  []serverReport `json:"servers"`
 }
@@ -93,7 +94,7 @@ type itemReport struct {
 func (d *Daemon) report(l *Loaded) policyReport {
 	r := policyReport{
 		Origin: textcheck.Terminal(l.Origin), Commit: l.Commit, Lockfile: l.Digest.String(), Path: textcheck.Terminal(l.Path),
-		Sealed: textcheck.Terminal(l.Sealed), Unsigned: l.Unsigned(), Loaded: l.Loaded, Mode: Enforce, Servers: []serverReport{},
+		Sealed: textcheck.Terminal(l.Sealed), Unsigned: l.Unsigned(), Loaded: l.Loaded, Mode: processor.Enforce, Servers: []serverReport{},
 	}
 	if d.config.Options.Mode != "" {
 		r.Mode = d.config.Options.Mode
@@ -157,8 +158,8 @@ func (d *Daemon) gauges() {
 	})
 	m.gauge("reload_failing", "1 where the newest refresh failed, so that an older policy is in force.", flag(func() bool { return d.refresher.failing(problemReload) }))
 	m.gauge("unsigned", "1 where the policy has no trust list.", flag(func() bool { l := d.refresher.Loaded(); return l != nil && l.Unsigned() }))
-	m.gauge("observe", "1 where nothing is enforced.", flag(func() bool { return d.config.Options.Mode == Observe }))
-	m.gauge("uncovered_pass", "1 where kinds that are not covered pass.", flag(func() bool { return d.config.Options.Uncovered == UncoveredPass }))
+	m.gauge("observe", "1 where nothing is enforced.", flag(func() bool { return d.config.Options.Mode == processor.Observe }))
+	m.gauge("uncovered_pass", "1 where kinds that are not covered pass.", flag(func() bool { return d.config.Options.Uncovered == processor.UncoveredPass }))
 	m.gauge("denied_lines", "Lines of the deny file.", func() float64 { return float64(len(d.refresher.Denied())) })
 	for i, name := range []string{"approvals_expired", "approvals_expiring"} {
 		help := []string{"Approvals in force that are older than the trust list's maxAge; they go on counting.", "Approvals in force that reach the trust list's maxAge within seven days."}[i]

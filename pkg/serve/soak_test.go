@@ -1,6 +1,6 @@
 //go:build soak
 
-package processor_test
+package serve_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 	repository "agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/extmcp"
-	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -49,7 +49,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	d := daemon(t, r, func(c *processor.DaemonConfig) {
+	d := daemon(t, r, func(c *serve.DaemonConfig) {
 		c.Source.Ref, c.StateDir, c.Refresh, c.DecisionLog = "lock/v*", t.TempDir(), 100*time.Millisecond, log
 		c.Options.MaxEvidenceAge = time.Hour
 	})

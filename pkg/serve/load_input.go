@@ -1,16 +1,17 @@
-package processor
+package serve
 
 import (
 	"time"
 
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
 // Input makes of a verified lockfile what a policy is compiled from.
-func (l *Loaded) Input(options Options) Input {
-	in := Input{ID: l.id, Options: options}
+func (l *Loaded) Input(options processor.Options) processor.Input {
+	in := processor.Input{ID: l.id, Options: options}
 	for _, s := range l.Lockfile.Servers {
 		if !s.Absent {
 			in.Servers = append(in.Servers, l.server(s))
@@ -19,8 +20,8 @@ func (l *Loaded) Input(options Options) Input {
 	return in
 }
 
-func (l *Loaded) server(s *lockfile.Server) Server {
-	out := Server{
+func (l *Loaded) server(s *lockfile.Server) processor.Server {
+	out := processor.Server{
 		Name: s.Name, Target: s.TargetName(), Paused: l.State.Paused(s.Name),
 		SourceApproved: l.sourceApproved(s.Name),
 	}
@@ -43,7 +44,7 @@ func (l *Loaded) server(s *lockfile.Server) Server {
 	}
 	for _, r := range s.Refused {
 		if r.Name != "" && take(r.Kind, r.Name) {
-			out.Items = append(out.Items, Item{Kind: r.Kind, Name: r.Name, State: StateRefused})
+			out.Items = append(out.Items, processor.Item{Kind: r.Kind, Name: r.Name, State: processor.StateRefused})
 		}
 	}
 	for _, list := range surface.ListKinds() {
@@ -63,8 +64,8 @@ func (l *Loaded) sourceApproved(server string) bool {
 	return it != nil && it.Status == trust.Approved
 }
 
-func (l *Loaded) item(key trust.Key) Item {
-	out := Item{Kind: key.Kind, Name: key.Name, State: StateNew}
+func (l *Loaded) item(key trust.Key) processor.Item {
+	out := processor.Item{Kind: key.Kind, Name: key.Name, State: processor.StateNew}
 	it := l.State.Item(key)
 	if it == nil {
 		return out
@@ -76,12 +77,12 @@ func (l *Loaded) item(key trust.Key) Item {
 	return out
 }
 
-func (l *Loaded) instructions(server string) *Instructions {
+func (l *Loaded) instructions(server string) *processor.Instructions {
 	it := l.State.Item(trust.Key{Server: server, Kind: surface.KindInstructions})
 	if it == nil {
 		return nil
 	}
-	out := &Instructions{State: stateOf(it)}
+	out := &processor.Instructions{State: stateOf(it)}
 	if it.InForce != nil {
 		out.Hash, out.Text = it.InForce.Digest, l.Instructions[server]
 	}
@@ -90,16 +91,16 @@ func (l *Loaded) instructions(server string) *Instructions {
 
 // states are the states of items that have nothing in force, and of those that
 // are not served whatever is.
-var states = map[trust.Status]State{
-	trust.Approved: StateApproved, trust.Changed: StateChanged, trust.New: StateNew, trust.Rejected: StateRejected,
-	trust.Disabled: StateDisabled, trust.Refused: StateRefused, trust.Absent: StateAbsent, trust.Conflict: StateConflict,
+var states = map[trust.Status]processor.State{
+	trust.Approved: processor.StateApproved, trust.Changed: processor.StateChanged, trust.New: processor.StateNew, trust.Rejected: processor.StateRejected,
+	trust.Disabled: processor.StateDisabled, trust.Refused: processor.StateRefused, trust.Absent: processor.StateAbsent, trust.Conflict: processor.StateConflict,
 }
 
 // stateOf is the state of an item for the hooks. A rejection of the locked digest
 // leaves an earlier one in force, which is what is served.
-func stateOf(it *trust.ItemState) State {
+func stateOf(it *trust.ItemState) processor.State {
 	if it.Status == trust.Rejected && it.InForce != nil {
-		return StateChanged
+		return processor.StateChanged
 	}
 	return states[it.Status]
 }
