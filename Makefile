@@ -21,21 +21,23 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/agentgateway and bin/mockupstream
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+build: ## Build the commands into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+	ln -sf agentgateway bin/agentgateway-lock
 
 .PHONY: install
-install: ## Install agentgateway where go install puts commands
-	CGO_ENABLED=0 $(GO) install -trimpath ./cmd/agentgateway
+install: ## Install agentgateway, as agentgateway-lock too, where go install puts commands
+	CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' ./cmd/agentgateway
+	dir=$$($(GO) env GOBIN); ln -sf agentgateway "$${dir:-$$($(GO) env GOPATH)/bin}/agentgateway-lock"
 
 .PHONY: demo
 demo: ## See a rug pull caught, in a temporary repository
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/agentgateway
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/agentgateway
 	@bin/agentgateway demo
 
 .PHONY: test
 test: $(SERVERS) ## Run every test, with the race detector and the real servers
-	$(GO) test -race -timeout 45m $(PACKAGES)
+	REAL_SERVERS_REQUIRED=1 $(GO) test -race -timeout 45m $(PACKAGES)
 
 .PHONY: check
 check: check-format check-vet check-lint check-generated check-docs check-tidy ## Check format, lint, generated files, docs and go.mod
@@ -90,13 +92,14 @@ bench-all: ## Run every benchmark and show time and allocations
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(PACKAGES)
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for FUZZTIME (10s)
-	@$(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES) | while read -r pkg; do \
-		$(GO) test -list '^Fuzz' "$$pkg" | { grep '^Fuzz' || true; } | while read -r target; do \
+fuzz: ## Run each fuzz target for FUZZTIME (10s), also after one has failed
+	@failed=; for pkg in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES)); do \
+		for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
 			echo "== $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" || failed="$$failed $$pkg.$$target"; \
 		done; \
-	done
+	done; \
+	if [ -n "$$failed" ]; then printf 'failed:\n'; printf '  %s\n' $$failed; exit 1; fi
 
 .PHONY: soak
 soak: ## Run the processor under load for several minutes

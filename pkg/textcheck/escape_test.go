@@ -90,7 +90,7 @@ var escapers = []struct {
 	{"HTML", HTML, "\n", regexp.MustCompile("(?m)^\\s*::|##\\[|[<>\"'`]|&[^#a-z]|&$")},
 	{"WorkflowData", WorkflowData, "", regexp.MustCompile(`##\[|%([^02]|$)`)},
 	{"WorkflowProperty", WorkflowProperty, "", regexp.MustCompile(`##\[|%([^023]|$)|[:,]`)},
-	{"Markdown", Markdown, "", regexp.MustCompile("^\\s*::|##\\[|[<>]|(^|[^\\\\])(\\\\\\\\)*[`*_|\\[\\]~$]|(^|[^\\\\&])(\\\\\\\\)*#|@[^&]|@$|[^\\\\]://|(?i)www\\.|^(\\s|[-+=])|^\\d+[.)]")},
+	{"Markdown", Markdown, "", regexp.MustCompile("^\\s*::|##\\[|[<>]|(^|[^\\\\])(\\\\\\\\)*[`*_|\\[\\]~$]|(^|[^\\\\&])(\\\\\\\\)*#|@[^&]|@$|[^\\\\]://|(?i)www\\.|^(\\s|[-+=])|^\\d{1,9}[.)]")},
 	{"MarkdownCode", MarkdownCode, "", regexp.MustCompile(`##\[|(^|[^\\])\||\\\\\|`)},
 	{"MarkdownBlock", func(s string) string { return MarkdownBlock("text", s) }, "\n", regexp.MustCompile(`(?m)^\s*::|##\[`)},
 }
