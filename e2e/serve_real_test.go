@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agentgateway-lock/e2e/gatewaydouble"
+	"agentgateway-lock/e2e/realservers"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
@@ -19,17 +20,8 @@ import (
 // realServer starts the reference server over streamable HTTP.
 func realServer(t *testing.T) (url string) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Fatal("node is missing: the tests with real servers need Node 20 or newer")
-	}
-	program, err := filepath.Abs(filepath.Join("node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js"))
-	if err == nil {
-		_, err = os.Stat(program)
-	}
-	if err != nil {
-		t.Fatalf("the real servers are not installed: run `make test`, or `make e2e/node_modules/.installed` for them alone: %v", err)
-	}
+	modules, node := realservers.Find(t, ".")
+	program := filepath.Join(modules, "@modelcontextprotocol", "server-everything", "dist", "index.js")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

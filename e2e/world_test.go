@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"agentgateway-lock/e2e/realservers"
 )
 
 // program builds the command once.
@@ -39,22 +41,17 @@ func TestMain(m *testing.M) {
 // A repository is a folder with a configuration, and a folder servers in it
 // whose links lead to the real servers.
 type repository struct {
-	t    *testing.T
-	dir  string
-	home string
+	t       *testing.T
+	modules string // node_modules, where the servers are
+	dir     string
+	home    string
 }
 
-// newRepository fails where the real servers are missing: a check that was not
-// made is no pass.
+// newRepository needs the real servers; see package realservers.
 func newRepository(t *testing.T) *repository {
 	t.Helper()
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Fatal("node is missing: the tests with real servers need Node 20 or newer")
-	}
-	if _, err := os.Stat(filepath.Join("node_modules", "@modelcontextprotocol")); err != nil {
-		t.Fatal("the real servers are not installed: run `make test`, or `make e2e/node_modules/.installed` for them alone")
-	}
-	r := &repository{t: t, dir: t.TempDir(), home: t.TempDir()}
+	modules, _ := realservers.Find(t, ".")
+	r := &repository{t: t, modules: modules, dir: t.TempDir(), home: t.TempDir()}
 	r.git("init", "-q", "-b", "main")
 	r.git("config", "user.name", "Test")
 	r.git("config", "user.email", "test@example.com")
@@ -67,10 +64,7 @@ func newRepository(t *testing.T) *repository {
 // link makes servers/NAME lead to an installed package.
 func (r *repository) link(name, pkg string) {
 	r.t.Helper()
-	target, err := filepath.Abs(filepath.Join("node_modules", filepath.FromSlash(pkg)))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	target := filepath.Join(r.modules, filepath.FromSlash(pkg))
 	if _, err := os.Stat(filepath.Join(target, "package.json")); err != nil {
 		r.t.Fatalf("%s is not installed: run `make e2e/node_modules/.installed`", pkg)
 	}

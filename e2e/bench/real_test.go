@@ -19,6 +19,7 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"agentgateway-lock/e2e/realservers"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -110,10 +111,7 @@ func TestRealDigests(t *testing.T) {
 
 // The recordings are what the pinned versions list.
 func TestRecordings(t *testing.T) {
-	modules := filepath.Join(root, "e2e", "node_modules")
-	if _, err := os.Stat(filepath.Join(modules, ".installed")); err != nil {
-		t.Fatal("the real servers are not installed; make test installs them")
-	}
+	modules, _ := realservers.Find(t, filepath.Join(root, "e2e"))
 	for _, s := range realServers {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
