@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -154,17 +155,23 @@ func (a *app) fail(err error) int {
 		}
 	}
 	if code := codeOf(err); code != "" {
-		fmt.Fprintf(a.stderr, "error: %s: %v\n", code, err)
+		fmt.Fprintf(a.stderr, "error: %s: %s\n", code, a.named(err.Error()))
 	} else {
-		fmt.Fprintf(a.stderr, "error: %v\n", err)
+		fmt.Fprintf(a.stderr, "error: %s\n", a.named(err.Error()))
 	}
 	if hint == "" {
 		hint = hintOf(err)
 	}
 	if hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
+		fmt.Fprintf(a.stderr, "hint: %s\n", a.named(hint))
 	}
 	return code
+}
+
+// named spells the commands that a text quotes with the name that this program
+// was started by.
+func (a *app) named(text string) string {
+	return strings.ReplaceAll(text, "`agentgateway ", "`"+a.program+" ")
 }
 
 // codeOf is the code of the finding that an error would be, where it has one.

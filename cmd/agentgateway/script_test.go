@@ -18,8 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"agentgateway": main,
-		"mockserver":   mockserver,
+		"agentgateway":      main,
+		"agentgateway-lock": main,
+		"mockserver":        mockserver,
 	})
 }
 

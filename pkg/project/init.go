@@ -44,7 +44,7 @@ jobs:
           fetch-depth: 0
           persist-credentials: false
       # The command must be on the PATH: install it as the README says.
-      - run: agentgateway ci
+      - run: agentgateway-lock ci
 `
 
 // attributesPath is where git reads them, and maxAttributes bounds the file.
