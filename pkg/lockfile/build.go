@@ -65,9 +65,12 @@ func Carry(old, current *Server) {
 	current.Decision, current.SourceDecision, current.Target = old.Decision, old.SourceDecision, old.Target
 	if current.Source == nil {
 		current.SourceDecision = canonical.Digest{}
-	} else if old.Source != nil && old.Source.AllowPrivate && old.Source.Equal(current.Source) {
+	} else if old.Source != nil && old.Source.Equal(current.Source) {
 		source := *current.Source
-		source.AllowPrivate = true
+		source.AllowPrivate = source.AllowPrivate || old.Source.AllowPrivate
+		if source.AllowLiteral == nil {
+			source.AllowLiteral = old.Source.AllowLiteral
+		}
 		current.Source = &source
 	}
 	carryInstructions(old.Instructions, current)

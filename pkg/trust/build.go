@@ -56,6 +56,7 @@ func (s *Signed) clone() Signed {
 	out.Signers = make([]Signer, len(s.Signers))
 	for i, signer := range s.Signers {
 		signer.Keys, signer.Roles, signer.Servers = slices.Clone(signer.Keys), slices.Clone(signer.Roles), slices.Clone(signer.Servers)
+		signer.Emails = slices.Clone(signer.Emails)
 		out.Signers[i] = signer
 	}
 	return out
@@ -68,6 +69,9 @@ func (s *Signed) finish() (*Version, error) {
 		signer.Keys = ordered(signer.Keys, cmp.Compare)
 		signer.Roles = ordered(signer.Roles, cmp.Compare)
 		signer.Servers = ordered(signer.Servers, cmp.Compare)
+		if len(signer.Emails) > 0 {
+			signer.Emails = ordered(signer.Emails, cmp.Compare)
+		}
 	}
 	slices.SortFunc(s.Signers, func(a, b Signer) int { return cmp.Compare(a.Principal, b.Principal) })
 	s.Stands = ordered(s.Stands, compareDigests)
@@ -84,8 +88,8 @@ func ordered[E comparable](list []E, order func(a, b E) int) []E {
 	return slices.Compact(list)
 }
 
-// Add lists a signer. Where the principal is listed already, the keys are added
-// to its own, and roles and server patterns that are given replace its own; the
+// Add lists a signer. Where the principal is listed already, keys and emails are
+// added to its own, and roles and server patterns that are given replace its own; the
 // person stays. Without a person the principal names it; without roles a new
 // signer is an approver.
 func Add(signer Signer) Change {
@@ -96,7 +100,7 @@ func Add(signer Signer) Change {
 			}
 		}
 		signer.Person = cmp.Or(signer.Person, signer.Principal)
-		signer.Keys = slices.Clone(signer.Keys) // later changes edit it
+		signer.Keys, signer.Emails = slices.Clone(signer.Keys), slices.Clone(signer.Emails) // later changes edit them
 		if len(signer.Roles) == 0 {
 			signer.Roles = []Role{Approver}
 		}
@@ -110,6 +114,7 @@ func (s *Signed) extend(there, added *Signer) error {
 		return s.fail(RulePerson, "", "%s is listed as the person %s, not %s; remove it first", there.Principal, quote(there.Person), quote(added.Person))
 	}
 	there.Keys = append(there.Keys, added.Keys...)
+	there.Emails = append(there.Emails, added.Emails...)
 	if len(added.Roles) > 0 {
 		there.Roles = added.Roles
 	}
@@ -161,8 +166,8 @@ func SetCheckpoint(c Checkpoint) Change {
 }
 
 // Set changes one setting: threshold.approve, threshold.critical or
-// threshold.admin to a number, maxAge to an age such as 90d, 12h or 0,
-// allowSelfApproval, enforced or requireSignedCommits to true or false.
+// threshold.admin to a number, maxAge to an age such as 90d, 12h or 0, newItems to
+// critical or warning, allowSelfApproval, enforced or requireSignedCommits to true or false.
 func Set(name, value string) Change {
 	return func(s *Signed) error {
 		t, r := &s.Thresholds, &s.Rules
@@ -176,10 +181,12 @@ func Set(name, value string) Change {
 			*flag = value == "true"
 		case name == "maxAge":
 			r.MaxAge, err = parseAge(value)
-		case flag != nil:
+		case name == "newItems" && (value == newItemsCritical || value == newItemsWarning):
+			r.NewItemsCritical = value == newItemsCritical
+		case flag != nil, name == "newItems":
 			err = strconv.ErrSyntax
 		default:
-			return s.fail(RuleMember, "", "%s is not a setting; the settings are threshold.approve, threshold.critical, threshold.admin, maxAge, allowSelfApproval, enforced, requireSignedCommits", quote(name))
+			return s.fail(RuleMember, "", "%s is not a setting; the settings are threshold.approve, threshold.critical, threshold.admin, newItems, maxAge, allowSelfApproval, enforced, requireSignedCommits", quote(name))
 		}
 		if err != nil {
 			return s.fail(RuleValue, "", "%s is not a value of %s", quote(value), name)
@@ -187,6 +194,9 @@ func Set(name, value string) Change {
 		return nil
 	}
 }
+
+// newItemsWarning is what newItems is while the rule is left out.
+const newItemsWarning = "warning"
 
 // parseAge reads days as 90d, or a duration as [time.ParseDuration] does, in whole
 // seconds.

@@ -75,8 +75,11 @@ type Statement struct {
 	Reason     string
 	// AcceptSuspicious says that text which the checks warn of was accepted.
 	AcceptSuspicious bool
-	At               int64  // seconds since 1970, by the clock of who made it
-	By               string // the principal of the first signer
+	// NotMine are the ids of unsigned commits that bear the name of one who signs
+	// and are not theirs, sorted; mostly none.
+	NotMine []string
+	At      int64  // seconds since 1970, by the clock of who made it
+	By      string // the principal of the first signer
 }
 
 // A Decision is a statement with its signatures.
@@ -135,7 +138,7 @@ func parseDecision(src []byte) (*Decision, []byte, error) {
 
 func (p *parser) statement(s *Statement) error {
 	var action string
-	err := p.object(
+	err := p.objectWith([]field{{"notMine", p.texts(&s.NotMine, MaxNotMine, 64)}},
 		field{"type", p.literal(DecisionType)},
 		field{"repository", p.digest(&s.Repository, false)},
 		field{"lockfile", p.text(&s.Lockfile, maxText)},
@@ -197,6 +200,9 @@ func (s *Statement) write() *writer {
 	w.close(']')
 	w.text("reason", s.Reason)
 	w.flag("acceptSuspicious", s.AcceptSuspicious)
+	if len(s.NotMine) > 0 {
+		w.texts("notMine", s.NotMine)
+	}
 	w.integer("at", s.At)
 	w.text("by", s.By)
 	w.close('}')
@@ -245,6 +251,9 @@ func (s *Statement) appendCanonical(dst []byte, review bool) []byte {
 	}
 	w.close(']')
 	w.text("lockfile", s.Lockfile)
+	if len(s.NotMine) > 0 {
+		w.texts("notMine", s.NotMine)
+	}
 	w.text("reason", s.Reason)
 	w.digest("repository", s.Repository)
 	w.digest("trust", s.Trust)

@@ -38,6 +38,9 @@ func (s *Statement) Check() error {
 	if len(s.Reason) > maxReason || s.At < 0 || s.At > maxTime {
 		return s.fail(RuleValue, "statement", "the reason has more than %d bytes, or the time is none", maxReason)
 	}
+	if len(s.NotMine) > MaxNotMine || !ascending(s.NotMine, cmp.Compare) || slices.ContainsFunc(s.NotMine, func(id string) bool { return !isCommit(id) }) {
+		return s.fail(RuleOrder, "statement.notMine", "the list is not one of full commit ids, sorted, each once, at most %d", MaxNotMine)
+	}
 	if len(s.Items) == 0 || len(s.Items) > MaxItems {
 		return s.fail(RuleValue, "statement.items", "a statement is about 1 to %d items, not %d; divide it", MaxItems, len(s.Items))
 	}
@@ -51,6 +54,11 @@ func (s *Statement) Check() error {
 		}
 	}
 	return nil
+}
+
+// isCommit reports the full id of a commit.
+func isCommit(id string) bool {
+	return strings.Trim(id, "0123456789abcdef") == "" && (len(id) == 40 || len(id) == 64)
 }
 
 // cleanPath reports a relative path with slashes that is its own shortest form

@@ -23,6 +23,7 @@ const (
 	RuleForm      Rule = "form"      // not the one form of what it says
 	RulePrincipal Rule = "principal" // not one literal name
 	RulePerson    Rule = "person"    // not a plain name, or one that looks like another
+	RuleEmail     Rule = "email"     // not an email in its one spelling
 	RuleKey       Rule = "key"       // a key that is not accepted
 	RuleDuplicate Rule = "duplicate" // a key that is listed twice
 	RuleRole      Rule = "role"      // a role that does not exist

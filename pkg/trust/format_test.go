@@ -67,6 +67,8 @@ func sampleStatement() Statement {
 
 func TestFormatParse(t *testing.T) {
 	v := &Version{Signed: sampleSigned(t)}
+	v.Signed.Signers[1].Emails = []string{"7+bob@users.noreply.github.com", "bob@home.example"}
+	v.Signed.Rules.NewItemsCritical = true
 	blob, err := testKey(t, "alice").Sign(t.Context(), sshsig.NamespaceTrust, v.Signed.Canonical())
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +83,7 @@ func TestFormatParse(t *testing.T) {
 	}
 
 	d := &Decision{Statement: sampleStatement(), Signatures: [][]byte{blob}}
+	d.Statement.NotMine = []string{strings.Repeat("0a", 20), strings.Repeat("1b", 32)}
 	text := d.Format()
 	decision, err := ParseDecision(text)
 	if err != nil {
@@ -112,6 +115,11 @@ func TestCanonicalForm(t *testing.T) {
 	}
 	if got := s.ID().String(); got != hash(want) {
 		t.Errorf("the id is %s, not %s", got, hash(want))
+	}
+	withdrawn := s
+	withdrawn.NotMine = []string{strings.Repeat("0a", 20)}
+	if diff := cmp.Diff(strings.Replace(want, `"reason"`, `"notMine":["`+strings.Repeat("0a", 20)+`"],"reason"`, 1), string(withdrawn.Canonical())); diff != "" {
+		t.Error(diff)
 	}
 	review := strings.Replace(want, `"at":1796040000,"by":"alice@example.com",`, "", 1)
 	if got := s.ReviewDigest().String(); got != hash(review) {

@@ -9,11 +9,13 @@ const (
 	MaxSignatures   = 64      // of one version or decision
 	MaxSigners      = 1024    // of a version
 	MaxKeys         = 64      // of a signer
+	MaxEmails       = 64      // of a signer
 	MaxPatterns     = 256     // of a signer
 	MaxStands       = 1 << 14 // of a version
 	MaxItems        = 1 << 15 // of a decision
 	MaxPrevious     = 64      // of an item
 	MaxProposers    = 256     // of an item
+	MaxNotMine      = 256     // of a decision
 
 	maxBody          = MaxDecisionSize
 	maxName          = 255     // bytes of a person, principal or pattern

@@ -51,8 +51,15 @@ func (p *parser) within(step string, err error) error {
 }
 
 // object reads an object that has exactly the members of fields, in any order.
-func (p *parser) object(fields ...field) error {
+func (p *parser) object(fields ...field) error { return p.objectWith(nil, fields...) }
+
+// objectWith reads an object that has the members of fields, and may have those of
+// optional, in any order. A member that may be left out is left out where it is
+// empty, so that the object has one form.
+func (p *parser) objectWith(optional []field, fields ...field) error {
 	start := p.r.Offset()
+	required := len(fields)
+	fields = append(fields, optional...)
 	seen := 0
 	err := p.r.Object(func(key []byte) error {
 		for _, f := range fields {
@@ -64,12 +71,12 @@ func (p *parser) object(fields ...field) error {
 				return nil
 			}
 		}
-		return p.fail(RuleMember, "the format has no member %s here", quote(string(key)))
+		return p.fail(RuleMember, "the format has no member %s here: it is a mistake, or the file was written by a newer version", quote(string(key)))
 	})
 	if err != nil {
 		return err
 	}
-	for i, f := range fields {
+	for i, f := range fields[:required] {
 		if seen&(1<<i) == 0 {
 			return p.failAt(start, RuleMissing, "the member %s is missing", f.name)
 		}

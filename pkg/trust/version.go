@@ -27,6 +27,7 @@ const (
 type Signer struct {
 	Principal string   // one literal lower-case name, as in allowed_signers
 	Person    string   // who it is; what is counted
+	Emails    []string // further ones that the person's commits bear, in lower case, sorted; mostly none
 	Keys      []string // "type base64", sorted; one or more
 	Roles     []Role   // sorted; one or more
 	Servers   []string // patterns of servers and targets, sorted; empty for all
@@ -46,6 +47,7 @@ type Thresholds struct {
 type Rules struct {
 	AllowSelfApproval    bool  // proposers may approve, whoever else is listed
 	Enforced             bool  // a gateway hides what is rejected, so the gate lets it pass
+	NewItemsCritical     bool  // what has never been in force is graded critical
 	MaxAge               int64 // seconds after which the gate asks for a fresh approval; 0 for none
 	RequireSignedCommits bool  // the audit asks for signed commits
 }
@@ -138,7 +140,7 @@ func (p *parser) signed(s *Signed) error {
 
 func (p *parser) signer(s *Signer) error {
 	var roles []string
-	err := p.object(
+	err := p.objectWith([]field{{"emails", p.texts(&s.Emails, MaxEmails, maxName)}},
 		field{"principal", p.text(&s.Principal, maxName)},
 		field{"person", p.text(&s.Person, maxName)},
 		field{"keys", p.texts(&s.Keys, MaxKeys, maxKeyText)},
@@ -164,8 +166,15 @@ func (p *parser) thresholds(t *Thresholds) error {
 	return err
 }
 
+// newItemsCritical is the one value of the rule newItems.
+const newItemsCritical = "critical"
+
 func (p *parser) rules(r *Rules) error {
-	return p.object(
+	newItems := field{"newItems", func() error {
+		r.NewItemsCritical = true
+		return p.literal(newItemsCritical)()
+	}}
+	return p.objectWith([]field{newItems},
 		field{"allowSelfApproval", p.flag(&r.AllowSelfApproval)},
 		field{"enforced", p.flag(&r.Enforced)},
 		field{"maxAge", p.integer(&r.MaxAge, 0, maxTime)},
@@ -207,6 +216,9 @@ func (s *Signed) write() *writer {
 	w.flag("allowSelfApproval", s.Rules.AllowSelfApproval)
 	w.flag("enforced", s.Rules.Enforced)
 	w.integer("maxAge", s.Rules.MaxAge)
+	if s.Rules.NewItemsCritical {
+		w.text("newItems", newItemsCritical)
+	}
 	w.flag("requireSignedCommits", s.Rules.RequireSignedCommits)
 	w.close('}')
 	w.digests("stands", s.Stands)
@@ -228,6 +240,9 @@ func (w *writer) signer(s *Signer) {
 	w.open("", '{')
 	w.text("principal", s.Principal)
 	w.text("person", s.Person)
+	if len(s.Emails) > 0 {
+		w.texts("emails", s.Emails)
+	}
 	w.texts("keys", s.Keys)
 	w.open("roles", '[')
 	for _, r := range s.Roles {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/textcheck"
@@ -34,6 +35,9 @@ func (s *Signed) Check() error {
 		}
 	}
 	if err := s.checkPersons(); err != nil {
+		return err
+	}
+	if err := s.checkEmails(); err != nil {
 		return err
 	}
 	if err := s.checkThresholds(); err != nil {
@@ -130,6 +134,53 @@ func (s *Signed) checkPersons() error {
 	return nil
 }
 
+// checkEmails holds that an email is one that a commit can bear, and means one
+// person: whoever it names is barred from approving.
+func (s *Signed) checkEmails() error {
+	owner := map[string]string{}
+	for i := range s.Signers {
+		owner[PlainEmail(s.Signers[i].Principal)] = s.Signers[i].Person
+	}
+	for i := range s.Signers {
+		signer := &s.Signers[i]
+		path := fmt.Sprintf("signed.signers[%d].emails", i)
+		if len(signer.Emails) > MaxEmails || !ascending(signer.Emails, cmp.Compare) {
+			return s.fail(RuleOrder, path, "a signer has at most %d emails, sorted, each once", MaxEmails)
+		}
+		for k, email := range signer.Emails {
+			path := fmt.Sprintf("%s[%d]", path, k)
+			if !isEmail(email) {
+				return s.fail(RuleEmail, path, "%s is not an email in lower case, such as alice@example.com", quote(email))
+			}
+			plain := PlainEmail(email)
+			if person, there := owner[plain]; there && person != signer.Person {
+				return s.fail(RuleDuplicate, path, "the email %s is that of %s already", quote(email), quote(person))
+			}
+			owner[plain] = signer.Person
+		}
+	}
+	return nil
+}
+
+// isEmail reports an email as a commit can bear it, in the one spelling of a list.
+func isEmail(email string) bool {
+	local, domain, ok := strings.Cut(email, "@")
+	odd := func(r rune) bool { return r == '<' || r == '>' || unicode.IsSpace(r) || textcheck.Invisible(r) }
+	return ok && local != "" && domain != "" && !strings.Contains(domain, "@") && len(email) <= maxName &&
+		!strings.ContainsFunc(email, odd) && strings.ToLower(email) == email
+}
+
+// PlainEmail is the spelling by which emails are compared: lower case, and of
+// GitHub's two forms of a noreply address, ID+LOGIN@ and LOGIN@, the second.
+func PlainEmail(email string) string {
+	email = strings.ToLower(email)
+	local, domain, _ := strings.Cut(email, "@")
+	if id, login, ok := strings.Cut(local, "+"); ok && domain == "users.noreply.github.com" && id != "" && strings.Trim(id, "0123456789") == "" {
+		return login + "@" + domain
+	}
+	return email
+}
+
 // persons counts the different persons that have a role.
 func (s *Signed) persons(role Role) int {
 	seen := map[string]bool{}
@@ -164,8 +215,7 @@ func (s *Signed) checkCheckpoint() error {
 	if c == nil {
 		return nil
 	}
-	hexadecimal := strings.Trim(c.Commit, "0123456789abcdef") == ""
-	if !hexadecimal || len(c.Commit) != 40 && len(c.Commit) != 64 {
+	if !isCommit(c.Commit) {
 		return s.fail(RuleValue, "signed.checkpoint.commit", "%s is not the full id of a commit", quote(c.Commit))
 	}
 	if c.Lockfile.IsZero() || c.Reason == "" || len(c.Reason) > maxReason {
