@@ -135,6 +135,20 @@ func (c Change) Grade() finding.Grade {
 	return worst
 }
 
+// Copies returns the readable copies of the old and the new text; empty where there
+// is none at hand.
+func (c Change) Copies() (old, fresh string) { return c.readable(c.Old), c.readable(c.New) }
+
+func (c Change) readable(text []byte) string {
+	switch {
+	case text == nil:
+		return ""
+	case c.Kind == surface.KindInstructions:
+		return string(lockfile.FormatInstructions(string(text)))
+	}
+	return string(lockfile.FormatCopy(text))
+}
+
 // An Aspect is one difference within an item.
 type Aspect struct {
 	Code    finding.Code

@@ -128,11 +128,26 @@ func (d *wordDiffer) middle(a, b []string) []piece {
 			return appendPiece(appendPiece(nil, deleted, old), inserted, fresh)
 		}
 	}
+	pieces := []piece{}
+	for _, u := range compareUnits(a, b) {
+		pieces = append(pieces, piece{u.op, strings.Join(u.units, "")})
+	}
+	return pieces
+}
+
+// unitPiece is a run of words or lines that stand in both texts or in one of them.
+type unitPiece struct {
+	op    op
+	units []string
+}
+
+// compareUnits compares two texts word by word, or line by line.
+func compareUnits(a, b []string) []unitPiece {
 	words := &dictionary{ids: map[string]rune{}}
 	dmp := diffmatchpatch.New()
 	dmp.DiffTimeout = 0 // the same texts always give the same diff; take bounds the work
 	diffs := dmp.DiffCleanupMerge(dmp.DiffMainRunes(words.encode(a), words.encode(b), false))
-	pieces := make([]piece, 0, len(diffs))
+	pieces := make([]unitPiece, 0, len(diffs))
 	for _, diff := range diffs {
 		kind := equal
 		switch diff.Type {
@@ -142,7 +157,7 @@ func (d *wordDiffer) middle(a, b []string) []piece {
 			kind = inserted
 		case diffmatchpatch.DiffEqual:
 		}
-		pieces = append(pieces, piece{kind, words.decode(diff.Text)})
+		pieces = append(pieces, unitPiece{kind, words.decode(diff.Text)})
 	}
 	return pieces
 }
@@ -238,12 +253,12 @@ func (d *dictionary) encode(words []string) []rune {
 	return out
 }
 
-func (d *dictionary) decode(text string) string {
-	var b strings.Builder
+func (d *dictionary) decode(text string) []string {
+	var units []string
 	for _, id := range text {
-		b.WriteString(d.words[id-firstID])
+		units = append(units, d.words[id-firstID])
 	}
-	return b.String()
+	return units
 }
 
 // splitWords splits a text into words, each with the space after it.
