@@ -31,6 +31,9 @@ type Options struct {
 	MaxObject int64    // bytes of the largest object read; 0 is DefaultMaxObject
 	Git       string   // the git program; empty looks for "git" on the PATH
 	Env       []string // environment of the git program; nil is the process's own
+	// Bare also opens a bare repository, which dir must be itself. It is for a folder
+	// that a flag names: any folder of a work tree can be made to look like one.
+	Bare bool
 }
 
 // Repo is an open repository. It is safe for concurrent use. Close it.
@@ -52,12 +55,12 @@ type place struct {
 	root      string // the work tree; empty for a bare repository
 }
 
-// Open opens the repository that dir belongs to: dir itself (a work tree, a
-// bare repository, a git folder) or the nearest folder above it. It fails with
+// Open opens the repository that dir belongs to: dir itself (a work tree or a git
+// folder; with Options.Bare a bare repository) or the nearest folder above it. It fails with
 // ErrNotRepository, or *UnsupportedError where neither go-git nor the git
 // program can read it.
 func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
-	p, err := findRepository(dir)
+	p, err := findRepository(dir, opts.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +137,10 @@ func globEscape(path string) string {
 }
 
 // findRepository looks in dir and in each folder above it for ".git" (a folder
-// or a file that names one). A bare repository has to be dir itself: one that
-// lies inside a work tree could have come with a pull request.
-func findRepository(dir string) (place, error) {
+// or a file that names one). A bare repository is taken only where it is asked for
+// and dir itself: HEAD, objects and refs can come with a pull request as ordinary
+// files.
+func findRepository(dir string, bare bool) (place, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
 		return place{}, err
@@ -160,7 +164,7 @@ func findRepository(dir string) (place, error) {
 			return place{}, err
 		case filepath.Base(at) == ".git" && isGitDir(at):
 			return placeOf(at, filepath.Dir(at))
-		case at == start && isGitDir(at):
+		case bare && at == start && isGitDir(at):
 			return placeOf(at, "")
 		}
 		if at == filepath.Dir(at) {

@@ -112,7 +112,7 @@ func mustHash(t testing.TB, s string) Hash {
 
 func (s *sandbox) open(b Backend) *Repo {
 	s.t.Helper()
-	r, err := Open(context.Background(), s.dir, Options{Backend: b, Env: s.env})
+	r, err := Open(context.Background(), s.dir, Options{Backend: b, Env: s.env, Bare: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -238,6 +238,15 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := Open(ctx, s.dir, Options{Env: s.env}); !errors.Is(err, ErrNotRepository) {
 		t.Errorf("pointer to nowhere: %v", err)
 	}
+	bare := s.in("bare")
+	mkdir(t, bare.dir)
+	bare.git("init", "-q", "--bare", ".")
+	if err := os.Remove(filepath.Join(s.dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, bare.dir, Options{Env: s.env}); !errors.Is(err, ErrNotRepository) {
+		t.Errorf("a bare repository that was not asked for: %v", err)
+	}
 	n := s.in("n")
 	mkdir(t, n.dir)
 	n.history()

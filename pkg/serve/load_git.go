@@ -72,7 +72,7 @@ func (g *gitReader) read(ctx context.Context, unchanged string) (*material, erro
 		}
 	}
 	g.close()
-	repo, err := gitrepo.Open(ctx, g.dir, gitrepo.Options{})
+	repo, err := gitrepo.Open(ctx, g.dir, gitrepo.Options{Bare: true})
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (g *gitReader) material(ctx context.Context, at position) (*material, error
 // descends reports whether a commit comes after another. It is asked later than
 // the commit was read, so it opens the repository by itself.
 func (g *gitReader) descends(ctx context.Context, commit gitrepo.Hash, from string) (bool, error) {
-	repo, err := gitrepo.Open(ctx, g.dir, gitrepo.Options{})
+	repo, err := gitrepo.Open(ctx, g.dir, gitrepo.Options{Bare: true})
 	if err != nil {
 		return false, err
 	}
