@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/internal/parallel"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -29,17 +27,13 @@ import (
 func CheckCopies(f *File, read func(path string) ([]byte, error)) []finding.Finding {
 	copies := NewLayout(f).Copies
 	results := make([]*finding.Finding, len(copies))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(copies)) {
-		workers.Go(func() {
-			c := checker{file: f, read: read}
-			for i := next.Add(1) - 1; i < int64(len(copies)); i = next.Add(1) - 1 {
-				results[i] = c.check(&copies[i])
-			}
-		})
-	}
-	workers.Wait()
+	_ = parallel.EachWith(len(copies), func() func(int) error { // what is wrong is a finding
+		c := checker{file: f, read: read}
+		return func(i int) error {
+			results[i] = c.check(&copies[i])
+			return nil
+		}
+	})
 	var findings []finding.Finding
 	for _, result := range results {
 		if result != nil {

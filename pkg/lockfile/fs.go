@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"agentgateway-lock/pkg/internal/bounded"
 )
 
 // FS is the folder of a lockfile, as a [Store] needs it. Names are relative to
@@ -56,8 +56,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is writing the lockfile (it holds %s); wait for it to end, then run again", who, e.Path)
 }
 
-// A Dir is an [FS] in the file system. Nothing outside the folder is reached,
-// whatever links stand in it.
+// A Dir is an [FS] in the file system, and an [fs.FS] of what is there. Nothing
+// outside the folder is reached, whatever links are in it.
 type Dir struct {
 	root *os.Root
 	self *os.File // the folder itself
@@ -82,64 +82,39 @@ func (d *Dir) Close() error { return errors.Join(d.self.Close(), d.root.Close())
 // Lstat implements [FS].
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
+// ReadLink makes a Dir an [fs.ReadLinkFS]; no link is read.
+func (d *Dir) ReadLink(name string) (string, error) { return "", &LinkError{name} }
+
+// Open implements [fs.FS]. It follows no link.
+func (d *Dir) Open(name string) (fs.File, error) {
+	info, err := d.root.Lstat(name)
+	if err == nil && !info.IsDir() {
+		err = bounded.NoLink(d.root.Lstat, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.root.Open(name)
+}
+
 // ReadFile implements [FS].
 func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
 	data, err := readNoLinks(d.self, name, limit)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return data, err
 	}
-	if err := noLink(d, name); err != nil {
+	if err := bounded.NoLink(d.root.Lstat, name); err != nil {
 		return nil, err
 	}
-	return d.readSlowly(name, limit)
-}
-
-// readSlowly is ReadFile for a name that has been judged.
-func (d *Dir) readSlowly(name string, limit int64) (data []byte, err error) {
 	file, err := d.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		data, err = bounded.Read(file, name, info.Size(), limit)
 	}
-	return readAll(file, name, info.Size(), limit)
-}
-
-// readAll reads a file whose size is thought to be size.
-func readAll(file io.Reader, name string, size, limit int64) ([]byte, error) {
-	if size > limit {
-		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", name, size, limit)
-	}
-	buffer := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := buffer.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
-		return nil, err
-	}
-	if int64(buffer.Len()) > limit {
-		return nil, fmt.Errorf("%s is longer than the limit of %d bytes", name, limit)
-	}
-	return buffer.Bytes(), nil
-}
-
-// noLink refuses a path of which a part is a link, or a folder that is none. The
-// error is [fs.ErrNotExist] where nothing stands there.
-func noLink(fsys FS, name string) error {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		info, err := fsys.Lstat(dir)
-		if err == nil && !info.IsDir() {
-			return &LinkError{dir}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	info, err := fsys.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		return &LinkError{name}
-	}
-	return err
+	return data, errors.Join(err, file.Close())
 }
 
 // ReadDir implements [FS].

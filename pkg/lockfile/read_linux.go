@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"agentgateway-lock/pkg/internal/bounded"
 )
 
 // readNoLinks reads a regular file below folder. The kernel refuses links on the
@@ -40,7 +42,7 @@ func readDescriptor(fd int, name string, limit int64) ([]byte, error) {
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, &LinkError{name}
 	}
-	return readAll(descriptor(fd), name, stat.Size, limit)
+	return bounded.Read(descriptor(fd), name, stat.Size, limit)
 }
 
 // A descriptor reads from an open file.

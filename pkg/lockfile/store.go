@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"time"
+
+	"agentgateway-lock/pkg/internal/bounded"
 )
 
 // A Store reads and writes one lockfile and the readable copies beside it.
@@ -48,14 +50,9 @@ func (s *Store) tempName() string { return s.name + ".tmp" }
 var ErrChanged = errors.New("the lockfile was changed while this run went on; run again")
 
 // A LinkError says that something is a symbolic link, or not a regular file or
-// folder, where the store reads or writes: what stands behind it is not what is
-// committed.
-type LinkError struct{ Path string }
-
-// Error implements error.
-func (e *LinkError) Error() string {
-	return fmt.Sprintf("%s is a link or another special file; replace it with a regular one", e.Path)
-}
+// folder, where a lockfile or what belongs to it is read or written: what is behind
+// it is not what is committed.
+type LinkError = bounded.LinkError
 
 // A WriteError says what could not be written.
 type WriteError struct {
@@ -85,23 +82,39 @@ func cause(err error) error {
 // Unwrap returns Err.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Read reads the lockfile. The error is [fs.ErrNotExist] where there is none, an
-// [*Error] where it does not parse, a [*LinkError] where it is a link.
+// Read reads the lockfile: see [Read].
 func (s *Store) Read() (*File, error) {
-	src, err := s.fs.ReadFile(s.name, MaxSize)
+	return parseNamed(s.name, func() ([]byte, error) { return s.fs.ReadFile(s.name, MaxSize) })
+}
+
+// Read reads the lockfile of that name in a work tree or a commit. The error is
+// [fs.ErrNotExist] where there is none, an [*Error] where it does not parse, a
+// [*LinkError] where it is a link, or one of reading.
+func Read(fsys fs.FS, name string) (*File, error) {
+	return parseNamed(name, func() ([]byte, error) { return bounded.File(fsys, name, MaxSize) })
+}
+
+func parseNamed(name string, read func() ([]byte, error)) (*File, error) {
+	src, err := read()
 	if err != nil {
 		return nil, err
 	}
 	f, err := Parse(src)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f.Path = s.name
+	f.Path = name
 	return f, nil
 }
 
 // ReadCopy reads a readable copy; it serves as the read of [CheckCopies].
 func (s *Store) ReadCopy(name string) ([]byte, error) { return s.fs.ReadFile(name, MaxCopySize) }
+
+// CopyReader reads the readable copies of a work tree or a commit; it serves as the
+// read of [CheckCopies].
+func CopyReader(fsys fs.FS) func(name string) ([]byte, error) {
+	return func(name string) ([]byte, error) { return bounded.File(fsys, name, MaxCopySize) }
+}
 
 // Files lists all files below the definitions folder, for [StrayCopies].
 func (s *Store) Files() ([]string, error) { return s.list(DefinitionsFolder, 0) }
@@ -145,7 +158,7 @@ func (s *Store) list(folder string, depth int) ([]string, error) {
 
 // lock takes the lock and waits for it.
 func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
-	if err := noLink(s.fs, lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := bounded.NoLink(s.fs.Lstat, lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Wait)

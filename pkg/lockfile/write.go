@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -187,7 +188,7 @@ func (s *Store) place(from, to string) error {
 	if err := s.mkdir(path.Dir(to)); err != nil {
 		return err
 	}
-	if err := noLink(s.fs, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := bounded.NoLink(s.fs.Lstat, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return s.fs.Rename(from, to)
