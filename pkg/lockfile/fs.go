@@ -83,7 +83,7 @@ func (d *Dir) Close() error { return errors.Join(d.self.Close(), d.root.Close())
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
 // ReadLink makes a Dir an [fs.ReadLinkFS]; no link is read.
-func (d *Dir) ReadLink(name string) (string, error) { return "", &LinkError{name} }
+func (d *Dir) ReadLink(name string) (string, error) { return "", &LinkError{Path: name} }
 
 // Open implements [fs.FS]. It follows no link.
 func (d *Dir) Open(name string) (fs.File, error) {

@@ -40,7 +40,7 @@ func readDescriptor(fd int, name string, limit int64) ([]byte, error) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, &LinkError{name}
+		return nil, &LinkError{Path: name}
 	}
 	return bounded.Read(descriptor(fd), name, stat.Size, limit)
 }

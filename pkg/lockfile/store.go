@@ -131,7 +131,7 @@ func (s *Store) list(folder string, depth int) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, &LinkError{folder}
+		return nil, &LinkError{Path: folder}
 	}
 	entries, err := s.fs.ReadDir(folder)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Store) list(folder string, depth int) ([]string, error) {
 		case entry.Type().IsRegular():
 			files = append(files, name)
 		case !entry.IsDir():
-			return nil, &LinkError{name}
+			return nil, &LinkError{Path: name}
 		case depth < maxFolders:
 			below, err := s.list(name, depth+1)
 			if err != nil {

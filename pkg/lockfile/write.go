@@ -202,7 +202,7 @@ func (s *Store) mkdir(folder string) error {
 	info, err := s.fs.Lstat(folder)
 	switch {
 	case err == nil && !info.IsDir():
-		return &LinkError{folder}
+		return &LinkError{Path: folder}
 	case err == nil:
 		return s.mkdir(path.Dir(folder))
 	case !errors.Is(err, fs.ErrNotExist):
