@@ -73,6 +73,7 @@ func (a *app) showAudit(r *audit.Report) {
 			fmt.Fprintf(a.stdout, "  %s\n", textcheck.Terminal(v.Path))
 		}
 		fmt.Fprintf(a.stdout, "  %s\n", textcheck.Terminal(v.Detail))
+		fmt.Fprintf(a.stdout, "Where this cannot be undone, an admin runs: %s trust checkpoint --commit %s --reason TEXT\n", a.program, v.Commit)
 		return
 	}
 	if !r.Pinned {

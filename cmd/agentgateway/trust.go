@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type trustCmd struct {
 	Sign   trustSignCmd   `cmd:"" help:"Sign the version that waits for more signatures."`
 	Show   trustShowCmd   `cmd:"" help:"Show the list."`
 	Verify trustVerifyCmd `cmd:"" help:"Verify the list from the pinned trust root."`
+
+	Checkpoint trustCheckpointCmd `cmd:"" help:"Let an audit judge from a commit on, where one before it breaks a rule."`
 }
 
 // openTrust opens the project with a trust root.
@@ -110,22 +113,33 @@ type trustAddCmd struct {
 	signFlags
 
 	Principal string   `arg:"" help:"Who, as in bob@example.com."`
-	Key       string   `required:"" placeholder:"FILE" help:"The public key; - for standard input."`
+	Key       string   `placeholder:"FILE" help:"The public key; - for standard input. It may be left out for a person who is listed."`
 	Person    string   `placeholder:"NAME" help:"The person behind the principal (default: the principal)."`
+	Email     []string `placeholder:"ADDRESS" help:"A further address that their commits bear, such as the noreply address of a host; may be repeated."`
 	Role      []string `enum:"approver,admin,deployer" default:"" placeholder:"ROLE" help:"approver (default), admin or deployer; may be repeated."`
 	Servers   []string `placeholder:"PATTERN" help:"Only servers of these names; * stands for anything."`
 }
 
 func (c *trustAddCmd) Run(a *app, g *globals) error {
-	key, err := a.readKey(c.Key)
-	if err != nil {
-		return err
+	signer := trust.Signer{Principal: c.Principal, Person: c.Person, Servers: c.Servers}
+	if c.Key != "" {
+		key, err := a.readKey(c.Key)
+		if err != nil {
+			return err
+		}
+		signer.Keys = []string{key}
 	}
-	signer := trust.Signer{Principal: c.Principal, Person: c.Person, Keys: []string{key}, Servers: c.Servers}
+	for _, email := range c.Email {
+		signer.Emails = append(signer.Emails, strings.ToLower(email))
+	}
 	for _, role := range c.Role {
 		signer.Roles = append(signer.Roles, trust.Role(role))
 	}
-	return a.nextVersion(g, c.signFlags, "List "+c.Principal, func(list project.TrustList) ([]trust.Change, error) {
+	return a.nextVersion(g, c.signFlags, "List "+c.Principal, func(_ *project.Project, list project.TrustList) ([]trust.Change, error) {
+		listed := slices.ContainsFunc(list.Chain.Current().Signed.Signers, func(s trust.Signer) bool { return s.Principal == c.Principal })
+		if c.Key == "" && !listed {
+			return nil, fmt.Errorf("%q is not listed yet, so --key FILE must name a public key", c.Principal)
+		}
 		changes := []trust.Change{trust.Add(signer)}
 		return append(changes, keepSelfApprovals(list)...), nil
 	})
@@ -167,13 +181,13 @@ func (a *app) readKey(file string) (string, error) {
 }
 
 // nextVersion makes the next version of the list.
-func (a *app) nextVersion(g *globals, f signFlags, subject string, changes func(project.TrustList) ([]trust.Change, error)) error {
+func (a *app) nextVersion(g *globals, f signFlags, subject string, changes func(*project.Project, project.TrustList) ([]trust.Change, error)) error {
 	p, err := a.openTrust(g, f.trustFlags)
 	if err != nil {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
-	change, err := p.TrustNext(a.ctx, f.signing(a), subject, changes)
+	change, err := p.TrustNext(a.ctx, f.signing(a), subject, func(list project.TrustList) ([]trust.Change, error) { return changes(p, list) })
 	if err != nil {
 		return err
 	}
@@ -189,7 +203,7 @@ type trustRemoveCmd struct {
 }
 
 func (c *trustRemoveCmd) Run(a *app, g *globals) error {
-	return a.nextVersion(g, c.signFlags, "Remove "+c.Name, func(list project.TrustList) ([]trust.Change, error) {
+	return a.nextVersion(g, c.signFlags, "Remove "+c.Name, func(_ *project.Project, list project.TrustList) ([]trust.Change, error) {
 		changes := []trust.Change{trust.Remove(c.Name)}
 		if list.State != nil {
 			if c.Compromised {
@@ -205,7 +219,7 @@ func (c *trustRemoveCmd) Run(a *app, g *globals) error {
 type trustSetCmd struct {
 	signFlags
 
-	Settings map[string]string `arg:"" help:"NAME=VALUE: threshold.approve, threshold.critical, threshold.admin, allowSelfApproval, enforced, requireSignedCommits, maxAge."`
+	Settings map[string]string `arg:"" help:"NAME=VALUE: threshold.approve, threshold.critical, threshold.admin, newItems, allowSelfApproval, enforced, requireSignedCommits, maxAge."`
 }
 
 func (c *trustSetCmd) Run(a *app, g *globals) error {
@@ -213,12 +227,26 @@ func (c *trustSetCmd) Run(a *app, g *globals) error {
 	for name, value := range c.Settings {
 		names = append(names, name+"="+value)
 	}
-	return a.nextVersion(g, c.signFlags, "Set "+strings.Join(sorted(names), ", "), func(list project.TrustList) ([]trust.Change, error) {
+	return a.nextVersion(g, c.signFlags, "Set "+strings.Join(sorted(names), ", "), func(_ *project.Project, list project.TrustList) ([]trust.Change, error) {
 		var changes []trust.Change
 		for name, value := range c.Settings {
 			changes = append(changes, trust.Set(name, value))
 		}
 		return append(changes, keepSelfApprovals(list)...), nil
+	})
+}
+
+type trustCheckpointCmd struct {
+	signFlags
+
+	Commit string `required:"" placeholder:"COMMIT" help:"The commit to judge from; what it and those before it break is told and fails nothing."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why; it stays in the list."`
+}
+
+func (c *trustCheckpointCmd) Run(a *app, g *globals) error {
+	return a.nextVersion(g, c.signFlags, "Judge from "+c.Commit+" on", func(p *project.Project, _ project.TrustList) ([]trust.Change, error) {
+		checkpoint, err := p.Checkpoint(a.ctx, c.Commit, c.Reason)
+		return []trust.Change{trust.SetCheckpoint(checkpoint)}, err
 	})
 }
 
@@ -287,8 +315,26 @@ func showVersion(b *strings.Builder, v *trust.Version, digest string) {
 		rows = append(rows, []string{"  " + textcheck.Terminal(signer.Principal), textcheck.Terminal(signer.Person), strings.Join(roles, ","), textcheck.Terminal(servers), keyCount(len(signer.Keys))})
 	}
 	b.WriteString(columns(rows))
+	for _, signer := range s.Signers {
+		if len(signer.Emails) > 0 {
+			fmt.Fprintf(b, "  commits of %s also bear: %s\n", textcheck.Terminal(signer.Principal), words(signer.Emails))
+		}
+	}
 	fmt.Fprintf(b, "  thresholds: approve %d, critical %d, admin %d\n", s.Thresholds.Approve, s.Thresholds.Critical, s.Thresholds.Admin)
-	fmt.Fprintf(b, "  rules: allowSelfApproval=%t enforced=%t requireSignedCommits=%t maxAge=%s\n\n", s.Rules.AllowSelfApproval, s.Rules.Enforced, s.Rules.RequireSignedCommits, age(s.Rules.MaxAge))
+	fmt.Fprintf(b, "  rules: newItems=%s allowSelfApproval=%t enforced=%t requireSignedCommits=%t maxAge=%s\n",
+		newItems(s.Rules.NewItemsCritical), s.Rules.AllowSelfApproval, s.Rules.Enforced, s.Rules.RequireSignedCommits, age(s.Rules.MaxAge))
+	if c := s.Checkpoint; c != nil {
+		fmt.Fprintf(b, "  checkpoint: %s, %s\n", c.Commit, textcheck.Terminal(c.Reason))
+	}
+	b.WriteByte('\n')
+}
+
+// newItems spells the rule as trust set takes it.
+func newItems(critical bool) string {
+	if critical {
+		return "critical"
+	}
+	return "warning"
 }
 
 // age spells seconds as trust set takes them.

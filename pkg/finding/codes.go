@@ -227,7 +227,7 @@ var codes = []Description{
 	{CommitInvalid, Critical, false, "A commit has a form that git does not write and that two readers can understand differently.", "Leave the commit out of the history."},
 	{CommitUnsigned, Critical, false, "A commit that adds decisions or trust versions is not signed by a listed key, as the rule requireSignedCommits asks.", "Make the commit again with `agentgateway approve`, or end the rule."},
 	{DecisionChanged, Critical, false, "The file of a decision or of a trust version lost a signature or says something else.", "Restore the file with git."},
-	{CheckpointInvalid, Critical, false, "The checkpoint of the trust list does not fit the history.", "Make a trust version with the right checkpoint."},
+	{CheckpointInvalid, Critical, false, "The checkpoint of the trust list does not fit the history.", "Make one that fits: `agentgateway trust checkpoint --commit C --reason TEXT`."},
 }
 
 // Codes returns every code with its description, in the order of docs/codes.md.

@@ -82,6 +82,34 @@ func (p *Project) TrustNext(ctx context.Context, s Signing, subject string, chan
 	return p.putVersion(ctx, list.Chain, version, s, signer, subject)
 }
 
+// Checkpoint is the one that makes an audit judge from a commit of HEAD's history
+// on. It names the lockfile of that commit, which has to have one.
+func (p *Project) Checkpoint(ctx context.Context, rev, reason string) (trust.Checkpoint, error) {
+	var none trust.Checkpoint
+	if p.repo == nil {
+		return none, &hintError{fmt.Errorf("%s is not in a git repository", p.Root), "a checkpoint names a commit"}
+	}
+	commit, err := p.repo.Resolve(ctx, rev)
+	if err != nil {
+		return none, fmt.Errorf("--commit %s: %w", rev, err)
+	}
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return none, err
+	}
+	switch within, err := p.repo.IsAncestor(ctx, commit, head); {
+	case err != nil:
+		return none, err
+	case !within:
+		return none, &hintError{fmt.Errorf("--commit %s: HEAD's history does not hold the commit %s", rev, commit.Short()), "name one of the commits that `git log` shows"}
+	}
+	data, err := p.fileAt(ctx, commit, p.Path)
+	if err != nil {
+		return none, &hintError{fmt.Errorf("--commit %s: %s of that commit: %w", rev, p.Path, err), "name a commit that has a lockfile"}
+	}
+	return trust.Checkpoint{Commit: commit.String(), Lockfile: canonical.Sum(data), Reason: reason}, nil
+}
+
 // TrustSign adds a signature to the version that waits.
 func (p *Project) TrustSign(ctx context.Context, s Signing) (*TrustChange, error) {
 	list, err := p.TrustList()
