@@ -56,7 +56,7 @@ func TestServeARealServer(t *testing.T) {
 	st := newStage(t, setting{})
 	st.lock("everything", url)
 	st.decide(trust.Approve)
-	st.decide(trust.Disable, trust.Key{Server: "everything", Kind: surface.KindTool, Name: "get-sum"})
+	st.decide(trust.Disable, surface.Key{Server: "everything", Kind: surface.KindTool, Name: "get-sum"})
 	st.reloaded()
 	config := gatewaydouble.Config{Targets: []gatewaydouble.Target{{Name: "everything", URL: url}}}
 	front := func(config gatewaydouble.Config) *agent {

@@ -21,8 +21,8 @@ import (
 	"agentgateway-lock/pkg/trust"
 )
 
-func toolKey(name string) trust.Key {
-	return trust.Key{Server: mock, Kind: surface.KindTool, Name: name}
+func toolKey(name string) surface.Key {
+	return surface.Key{Server: mock, Kind: surface.KindTool, Name: name}
 }
 
 func TestServeApprovedToolsAreListedAndCallable(t *testing.T) {
@@ -199,7 +199,7 @@ func TestServeDisabledPausedRejected(t *testing.T) {
 	wantDenied(t, a.call("add", map[string]any{"a": 1, "b": 2}), processor.DeniedRejected)
 	wantAllowed(t, a.echo())
 
-	server := trust.Key{Server: mock, Kind: surface.KindServer}
+	server := surface.Key{Server: mock, Kind: surface.KindServer}
 	st.decide(trust.Pause, server)
 	st.reloaded()
 	wantDenied(t, a.echo(), processor.DeniedPaused)

@@ -28,6 +28,7 @@ import (
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
 	"agentgateway-lock/pkg/serve"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -131,7 +132,7 @@ func (st *stage) lock(name, url string) {
 	}
 }
 
-func (st *stage) decide(action trust.Action, keys ...trust.Key) {
+func (st *stage) decide(action trust.Action, keys ...surface.Key) {
 	st.t.Helper()
 	if err := st.repo.Decide(st.t.Context(), action, keys...); err != nil {
 		st.t.Fatal(err)

@@ -174,8 +174,8 @@ func (a *app) canAsk() bool {
 }
 
 // askApproval shows the review and asks one question for each server.
-func (a *app) askApproval(r *project.Review) ([]trust.Key, error) {
-	keys := []trust.Key{}
+func (a *app) askApproval(r *project.Review) ([]surface.Key, error) {
+	keys := []surface.Key{}
 	if len(r.Items) == 0 {
 		return keys, nil
 	}
@@ -201,7 +201,7 @@ func (a *app) askApproval(r *project.Review) ([]trust.Key, error) {
 				keys = append(keys, items[i].Key)
 			}
 		case "quit":
-			return []trust.Key{}, nil
+			return []surface.Key{}, nil
 		}
 	}
 	return keys, nil

@@ -88,12 +88,12 @@ func listServer(s *lockfile.Server) []listed {
 func decide(rows []listed, state *trust.State) {
 	for i := range rows {
 		r := &rows[i]
-		it := state.Item(trust.Key{Server: r.Server, Kind: surface.Kind(r.Kind), Name: r.Name})
+		it := state.Item(surface.Key{Server: r.Server, Kind: surface.Kind(r.Kind), Name: r.Name})
 		if it == nil {
 			continue
 		}
 		r.State = string(it.Status)
-		source := state.Item(trust.Key{Server: r.Server, Kind: surface.KindSource})
+		source := state.Item(surface.Key{Server: r.Server, Kind: surface.KindSource})
 		if it.Kind == surface.KindServer && it.Status == trust.Approved && source != nil {
 			r.State = string(source.Status)
 		}

@@ -125,10 +125,10 @@ func settings(ts *testscript.TestScript, args []string) map[string]string {
 }
 
 // parseKey reads SERVER/KIND or SERVER/KIND/NAME.
-func parseKey(word string) trust.Key {
+func parseKey(word string) surface.Key {
 	part := strings.SplitN(word, "/", 3)
 	part = append(part, "", "")
-	return trust.Key{Server: part[0], Kind: surface.Kind(part[1]), Name: part[2]}
+	return surface.Key{Server: part[0], Kind: surface.Kind(part[1]), Name: part[2]}
 }
 
 func (f *forgery) decide(keys string, action trust.Action, items string, with map[string]string) {
@@ -308,7 +308,7 @@ func tamperServer(file *lockfile.File, server *lockfile.Server, with map[string]
 	}
 }
 
-func tamperItem(ts *testscript.TestScript, server *lockfile.Server, key trust.Key, with map[string]string) {
+func tamperItem(ts *testscript.TestScript, server *lockfile.Server, key surface.Key, with map[string]string) {
 	decision, item := &server.SourceDecision, server.Item(key.Kind, key.Name)
 	switch {
 	case key.Kind == surface.KindInstructions:

@@ -189,7 +189,7 @@ func (r *Repository) State() (*trust.State, error) {
 
 // Decide records one signed decision about items; without any it is about every
 // item that has no approval of what is locked.
-func (r *Repository) Decide(ctx context.Context, action trust.Action, keys ...trust.Key) error {
+func (r *Repository) Decide(ctx context.Context, action trust.Action, keys ...surface.Key) error {
 	state, err := r.State()
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (r *Repository) DecideEach(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	var keys []trust.Key
+	var keys []surface.Key
 	for _, it := range state.Items {
 		if it.Kind != surface.KindServer && it.Status == trust.New {
 			keys = append(keys, it.Key)
@@ -227,7 +227,7 @@ func (r *Repository) DecideEach(ctx context.Context, n int) error {
 	return r.record(ctx)
 }
 
-func (r *Repository) decide(ctx context.Context, state *trust.State, action trust.Action, keys []trust.Key) error {
+func (r *Repository) decide(ctx context.Context, state *trust.State, action trust.Action, keys []surface.Key) error {
 	if err := r.sign(ctx, state, action, keys); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (r *Repository) decide(ctx context.Context, state *trust.State, action trus
 }
 
 // sign makes a decision and names it in the lockfile in memory.
-func (r *Repository) sign(ctx context.Context, state *trust.State, action trust.Action, keys []trust.Key) error {
+func (r *Repository) sign(ctx context.Context, state *trust.State, action trust.Action, keys []surface.Key) error {
 	proposal := trust.Proposal{Action: action, Reason: "a test"}
 	for _, key := range keys {
 		proposal.Items = append(proposal.Items, trust.ProposedItem{Key: key, Grade: finding.Warning, Proposers: []string{"alice@example.com"}})

@@ -11,6 +11,7 @@ import (
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -144,7 +145,7 @@ func TestFolder(t *testing.T) {
 // quadratic, and the report lists each.
 func TestLargeFork(t *testing.T) {
 	w := newWorld(t)
-	var keys []trust.Key
+	var keys []surface.Key
 	f := w.lock()
 	s := f.Server("files")
 	for i := range 500 {
@@ -173,7 +174,7 @@ func TestViolationIsAFinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &Violation{Commit: commit, Rule: finding.DecisionForked, Path: "agentgateway.lock", Item: &Item{"files", "tool", "re\x1bad"}, Detail: "two ends"}
+	v := &Violation{Commit: commit, Rule: finding.DecisionForked, Path: "agentgateway.lock", Item: &surface.Key{Server: "files", Kind: "tool", Name: "re\x1bad"}, Detail: "two ends"}
 	if got, want := v.Error(), `commit 012345678901: "files/re\x1bad": two ends [decision-forked]`; got != want {
 		t.Errorf("the error is %s", got)
 	}

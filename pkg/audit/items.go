@@ -35,10 +35,10 @@ func (t *trial) items(ctx context.Context) error {
 
 // touched lists the items that the commit makes differ from every parent: by what
 // the lockfile says of them, or by the decisions about them.
-func (t *trial) touched() []trust.Key {
-	var keys map[trust.Key]bool
+func (t *trial) touched() []surface.Key {
+	var keys map[surface.Key]bool
 	for k := range t.parents {
-		differ := map[trust.Key]bool{}
+		differ := map[surface.Key]bool{}
 		if t.locks[k] != t.lock {
 			t.lock.diff(t.locks[k], differ)
 		}
@@ -57,21 +57,21 @@ func (t *trial) touched() []trust.Key {
 			}
 		}
 	}
-	list := make([]trust.Key, 0, len(keys))
+	list := make([]surface.Key, 0, len(keys))
 	for key := range keys {
 		list = append(list, key)
 	}
-	slices.SortFunc(list, trust.Key.Compare)
+	slices.SortFunc(list, surface.Key.Compare)
 	return list
 }
 
 // keysOf lists the items of this lockfile that a decision is about.
-func (t *trial) keysOf(id canonical.Digest) []trust.Key {
+func (t *trial) keysOf(id canonical.Digest) []surface.Key {
 	d := t.lib.known.Decision(id)
 	if d == nil || d.Statement.Lockfile != t.lib.layout.lockfile {
 		return nil
 	}
-	keys := make([]trust.Key, len(d.Statement.Items))
+	keys := make([]surface.Key, len(d.Statement.Items))
 	for i := range d.Statement.Items {
 		keys[i] = d.Statement.Items[i].Key
 	}
@@ -79,7 +79,7 @@ func (t *trial) keysOf(id canonical.Digest) []trust.Key {
 }
 
 // diff adds the items of which two lockfiles say different things.
-func (l *lock) diff(other *lock, into map[trust.Key]bool) {
+func (l *lock) diff(other *lock, into map[surface.Key]bool) {
 	for key, it := range l.items {
 		if o, there := other.items[key]; !there || o != it {
 			into[key] = true
@@ -94,7 +94,7 @@ func (l *lock) diff(other *lock, into map[trust.Key]bool) {
 
 // evaluate tells the state of some items by some decisions, as they stand at a
 // point.
-func (t *trial) evaluate(ctx context.Context, p *point, chain *trust.Chain, l *lock, keys []trust.Key, ids []canonical.Digest) (*trust.State, *trust.Ledger, error) {
+func (t *trial) evaluate(ctx context.Context, p *point, chain *trust.Chain, l *lock, keys []surface.Key, ids []canonical.Digest) (*trust.State, *trust.Ledger, error) {
 	slices.SortFunc(ids, func(a, b canonical.Digest) int { return slices.Compare(a[:], b[:]) })
 	ledger, err := t.lib.ledger(ctx, p, slices.Compact(ids))
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *trial) evaluate(ctx context.Context, p *point, chain *trust.Chain, l *l
 
 // part returns the lockfile without the items that keys does not name. Every
 // server that has one is there, with its target.
-func (l *lock) part(keys []trust.Key) *lockfile.File {
+func (l *lock) part(keys []surface.Key) *lockfile.File {
 	f := *l.file
 	f.Servers = nil
 	for len(keys) > 0 {
@@ -125,7 +125,7 @@ func (l *lock) part(keys []trust.Key) *lockfile.File {
 	return &f
 }
 
-func partOf(s *lockfile.Server, keys []trust.Key) *lockfile.Server {
+func partOf(s *lockfile.Server, keys []surface.Key) *lockfile.Server {
 	part := &lockfile.Server{
 		Name: s.Name, Target: s.Target, Covers: s.Covers, Skipped: s.Skipped, Decision: s.Decision, Absent: s.Absent, Line: s.Line, SourceLine: s.SourceLine,
 		Lists: map[surface.Kind][]lockfile.Item{},
@@ -227,13 +227,13 @@ func (t *trial) lockedTrust(state *trust.State) *Violation {
 
 // chainsOf holds that the decisions about each item form one chain. What was wrong
 // in a parent in the same way is not this commit's doing.
-func (t *trial) chainsOf(ctx context.Context, keys []trust.Key, state *trust.State, ledger *trust.Ledger) error {
+func (t *trial) chainsOf(ctx context.Context, keys []surface.Key, state *trust.State, ledger *trust.Ledger) error {
 	wrong := t.brokenChains(keys, state, ledger)
 	if len(wrong) == 0 {
 		return nil
 	}
-	keys = slices.DeleteFunc(keys, func(key trust.Key) bool { return wrong[key] == "" })
-	before := make([]map[trust.Key]finding.Code, len(t.parents))
+	keys = slices.DeleteFunc(keys, func(key surface.Key) bool { return wrong[key] == "" })
+	before := make([]map[surface.Key]finding.Code, len(t.parents))
 	for k, p := range t.parents {
 		if t.chains[k] == nil {
 			continue
@@ -251,12 +251,12 @@ func (t *trial) chainsOf(ctx context.Context, keys []trust.Key, state *trust.Sta
 			detail = st.Why
 		}
 		switch {
-		case slices.ContainsFunc(before, func(codes map[trust.Key]finding.Code) bool { return codes[key] == code }):
+		case slices.ContainsFunc(before, func(codes map[surface.Key]finding.Code) bool { return codes[key] == code }):
 		case code == finding.DecisionForked && t.decidedHere(key):
-			t.out.conflicts = append(t.out.conflicts, Conflict{Commit: t.node.ID, Item: itemOf(key), Detail: detail})
+			t.out.conflicts = append(t.out.conflicts, Conflict{Commit: t.node.ID, Item: key, Detail: detail})
 		default:
 			v := t.breaks(code, t.lib.layout.lockfile, "%s", detail)
-			v.Item = itemAt(key)
+			v.Item = &key
 			return v
 		}
 	}
@@ -265,16 +265,16 @@ func (t *trial) chainsOf(ctx context.Context, keys []trust.Key, state *trust.Sta
 
 // brokenChains tells for which items the decisions form no chain, or the lockfile
 // holds no entry, and why.
-func (t *trial) brokenChains(keys []trust.Key, state *trust.State, ledger *trust.Ledger) map[trust.Key]finding.Code {
-	codes := map[trust.Key]finding.Code{}
+func (t *trial) brokenChains(keys []surface.Key, state *trust.State, ledger *trust.Ledger) map[surface.Key]finding.Code {
+	codes := map[surface.Key]finding.Code{}
 	for _, f := range state.Findings {
-		key := trust.Key{Server: f.Place.Server, Kind: surface.Kind(f.Place.Kind), Name: f.Place.Name}
+		key := f.Place.Item()
 		switch f.Code {
 		case finding.DecisionLost, finding.DecisionForked, finding.DecisionForeign, finding.StatementForeign, finding.ItemConflict:
 			codes[key] = f.Code
 		}
 	}
-	wrong := map[trust.Key]finding.Code{}
+	wrong := map[surface.Key]finding.Code{}
 	for _, key := range keys {
 		switch st := state.Item(key); {
 		case st == nil && t.decided(ledger, key):
@@ -287,7 +287,7 @@ func (t *trial) brokenChains(keys []trust.Key, state *trust.State, ledger *trust
 }
 
 // idsAbout lists all decisions of the history about some items.
-func (t *trial) idsAbout(keys []trust.Key) []canonical.Digest {
+func (t *trial) idsAbout(keys []surface.Key) []canonical.Digest {
 	var ids []canonical.Digest
 	for _, key := range keys {
 		ids = append(ids, t.lib.about[key]...)
@@ -296,13 +296,13 @@ func (t *trial) idsAbout(keys []trust.Key) []canonical.Digest {
 }
 
 // decided reports whether a decision of the ledger is about an item.
-func (t *trial) decided(ledger *trust.Ledger, key trust.Key) bool {
+func (t *trial) decided(ledger *trust.Ledger, key surface.Key) bool {
 	return slices.ContainsFunc(t.lib.about[key], func(id canonical.Digest) bool { return ledger.Decision(id) != nil })
 }
 
 // decidedHere reports whether the commit brings a decision about an item that one
 // of its parents lacks: the ends of a chain have met.
-func (t *trial) decidedHere(key trust.Key) bool {
+func (t *trial) decidedHere(key surface.Key) bool {
 	return slices.ContainsFunc(t.changed, func(ids map[canonical.Digest]bool) bool {
 		return slices.ContainsFunc(t.lib.about[key], func(id canonical.Digest) bool { return ids[id] })
 	})
@@ -315,7 +315,7 @@ func (t *trial) lateSignatures(ctx context.Context) error {
 		if t.chains[k] == nil {
 			continue
 		}
-		var keys []trust.Key
+		var keys []surface.Key
 		var ids []canonical.Digest
 		for _, c := range t.decisions[k] {
 			id, ok := trust.ParseDecisionPath(c.Path)
@@ -327,7 +327,7 @@ func (t *trial) lateSignatures(ctx context.Context) error {
 		if len(keys) == 0 {
 			continue
 		}
-		slices.SortFunc(keys, trust.Key.Compare)
+		slices.SortFunc(keys, surface.Key.Compare)
 		keys = slices.Compact(keys)
 		ids = append(ids, t.idsAbout(keys)...)
 		base, before, err := t.evaluate(ctx, p, t.chains[k], t.locks[k], keys, slices.Clone(ids))

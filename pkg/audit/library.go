@@ -36,7 +36,7 @@ type library struct {
 	decisions map[gitrepo.Hash]*decisionFile // by blob
 	known     *trust.Ledger                  // of all of them, each in its newest form
 	skipped   map[string]bool                // paths of those that the cache covers
-	about     map[trust.Key][]canonical.Digest
+	about     map[surface.Key][]canonical.Digest
 }
 
 // A decisionFile is one form of a decision: its path from the folder that holds
@@ -51,14 +51,14 @@ func newLibrary(repo *gitrepo.Repo, l layout, root *canonical.Digest) *library {
 		chains:    newRecent[gitrepo.Hash, *trust.Chain](keepChains),
 		decisions: map[gitrepo.Hash]*decisionFile{},
 		skipped:   map[string]bool{},
-		about:     map[trust.Key][]canonical.Digest{},
+		about:     map[surface.Key][]canonical.Digest{},
 	}
 }
 
 // A lock is a lockfile with what it says of each item.
 type lock struct {
 	file  *lockfile.File
-	items map[trust.Key]locked
+	items map[surface.Key]locked
 }
 
 // locked is all that a lockfile says of an item that matters to decisions.
@@ -101,25 +101,25 @@ func (l *library) lockfileOrNone(ctx context.Context, p *point) (*lock, error) {
 }
 
 func newLock(f *lockfile.File) *lock {
-	l := &lock{file: f, items: map[trust.Key]locked{}}
+	l := &lock{file: f, items: map[surface.Key]locked{}}
 	for _, s := range f.Servers {
-		l.add(trust.Key{Server: s.Name, Kind: surface.KindServer}, locked{decision: s.Decision, absent: s.Absent})
+		l.add(surface.Key{Server: s.Name, Kind: surface.KindServer}, locked{decision: s.Decision, absent: s.Absent})
 		if s.Source != nil {
-			l.add(trust.Key{Server: s.Name, Kind: surface.KindSource}, locked{digest: lockfile.SourceDigest(s), decision: s.SourceDecision, absent: s.Absent})
+			l.add(surface.Key{Server: s.Name, Kind: surface.KindSource}, locked{digest: lockfile.SourceDigest(s), decision: s.SourceDecision, absent: s.Absent})
 		}
 		if in := s.Instructions; in != nil {
-			l.add(trust.Key{Server: s.Name, Kind: surface.KindInstructions}, locked{digest: in.Hash, decision: in.Decision, absent: in.Absent || s.Absent})
+			l.add(surface.Key{Server: s.Name, Kind: surface.KindInstructions}, locked{digest: in.Hash, decision: in.Decision, absent: in.Absent || s.Absent})
 		}
 		for _, kind := range surface.ListKinds() {
 			for i := range s.Lists[kind.Kind] {
 				it := &s.Lists[kind.Kind][i]
-				l.add(trust.Key{Server: s.Name, Kind: kind.Kind, Name: it.Name},
+				l.add(surface.Key{Server: s.Name, Kind: kind.Kind, Name: it.Name},
 					locked{digest: it.Digest, gateway: it.GatewayDigest, decision: it.Decision, absent: it.Absent || s.Absent})
 			}
 		}
 		for i := range s.Refused {
 			r := &s.Refused[i]
-			key := trust.Key{Server: s.Name, Kind: r.Kind, Name: r.Name}
+			key := surface.Key{Server: s.Name, Kind: r.Kind, Name: r.Name}
 			it := l.items[key] // one that is kept for its decision
 			it.refused, it.digest = true, r.Raw
 			l.add(key, it)
@@ -128,7 +128,7 @@ func newLock(f *lockfile.File) *lock {
 	return l
 }
 
-func (l *lock) add(key trust.Key, it locked) { l.items[key] = it }
+func (l *lock) add(key surface.Key, it locked) { l.items[key] = it }
 
 // chain verifies the trust versions of a point; nil where there are none. The
 // error is a *trust.ChainError, or one of reading git.

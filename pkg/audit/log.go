@@ -9,6 +9,7 @@ import (
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -28,9 +29,9 @@ const (
 
 // An Event is one thing that a commit did, in the form of the JSON of audit log.
 type Event struct {
-	Type   EventType `json:"event"`
-	Commit Evidence  `json:"commit"`
-	Item   *Item     `json:"item,omitempty"` // of all but trust and unreadable
+	Type   EventType    `json:"event"`
+	Commit Evidence     `json:"commit"`
+	Item   *surface.Key `json:"item,omitempty"` // of all but trust and unreadable
 
 	Digest        canonical.Digest `json:"digest,omitzero"` // locked, decided about, or of the trust version
 	GatewayDigest canonical.Digest `json:"gatewayDigest,omitzero"`
@@ -56,7 +57,7 @@ type Event struct {
 // parents first. want chooses items; nil means all, and trust versions as well. It
 // tells what happened and judges nothing: see [Verify]. A merge is told only where
 // it differs from all its parents.
-func Log(ctx context.Context, repo *gitrepo.Repo, opts Options, want func(trust.Key) bool) ([]Event, error) {
+func Log(ctx context.Context, repo *gitrepo.Repo, opts Options, want func(surface.Key) bool) ([]Event, error) {
 	head, err := opts.head(ctx, repo)
 	if err != nil {
 		return nil, err
@@ -86,18 +87,18 @@ func Log(ctx context.Context, repo *gitrepo.Repo, opts Options, want func(trust.
 // A story is what one step did.
 type story struct {
 	trial
-	want   func(trust.Key) bool
+	want   func(surface.Key) bool
 	commit Evidence
 	state  *trust.State
 	events []Event
 }
 
-func (s *story) wants(key trust.Key) bool { return s.want == nil || s.want(key) }
+func (s *story) wants(key surface.Key) bool { return s.want == nil || s.want(key) }
 
 func (s *story) add(e Event) {
 	e.Commit = s.commit
 	if e.Item != nil && s.state != nil {
-		if st := s.state.Item(e.Item.key()); st != nil {
+		if st := s.state.Item(*e.Item); st != nil {
 			e.Status = st.Status
 		}
 	}
@@ -117,7 +118,7 @@ func (s *story) tell(ctx context.Context) error {
 		s.add(Event{Type: EventUnreadable, Detail: detail})
 	}
 	s.versions()
-	keys := slices.DeleteFunc(s.touched(), func(key trust.Key) bool { return !s.wants(key) })
+	keys := slices.DeleteFunc(s.touched(), func(key surface.Key) bool { return !s.wants(key) })
 	state, ledger, err := s.evaluate(ctx, s.at, s.chain, s.lock, keys, s.idsAbout(keys))
 	if err != nil {
 		return err
@@ -197,9 +198,9 @@ func (s *story) versions() {
 }
 
 // locked tells what the lockfile newly says of an item.
-func (s *story) locked(key trust.Key) {
+func (s *story) locked(key surface.Key) {
 	now, there := s.lock.items[key]
-	e := Event{Item: itemAt(key), Digest: now.digest, GatewayDigest: now.gateway}
+	e := Event{Item: &key, Digest: now.digest, GatewayDigest: now.gateway}
 	were := make([]locked, len(s.locks))
 	gone := !there
 	for k, l := range s.locks {
@@ -255,7 +256,7 @@ func (s *story) decision(kind EventType, id canonical.Digest, d *trust.Decision,
 			continue
 		}
 		s.add(Event{
-			Type: kind, Item: itemAt(it.Key), Digest: it.Digest, GatewayDigest: it.GatewayDigest,
+			Type: kind, Item: &it.Key, Digest: it.Digest, GatewayDigest: it.GatewayDigest,
 			Decision: id, Action: st.Action, Grade: it.Grade.String(), By: by, Proposers: it.Proposers,
 			At: st.At, Reason: st.Reason, AcceptSuspicious: st.AcceptSuspicious, Trust: s.number(st.Trust),
 		})

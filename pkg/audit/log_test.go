@@ -36,14 +36,14 @@ func TestLog(t *testing.T) {
 	w.writeLock(f)
 	w.plain("carol", "read is gone")
 
-	told := func(want func(trust.Key) bool) []string {
+	told := func(want func(surface.Key) bool) []string {
 		var lines []string
 		events, err := Log(t.Context(), w.open(gitrepo.GoGit), Options{Now: testNow}, want)
 		w.must(err)
 		for _, e := range events {
 			item := ""
 			if e.Item != nil {
-				item = e.Item.key().Place().String()
+				item = e.Item.String()
 			}
 			lines = append(lines, strings.Join(strings.Fields(fmt.Sprint(e.Commit.Author, " ", e.Type, " ", item, " ", e.Action, " ", e.Status, " ", e.By, " v", e.Trust)), " "))
 		}
@@ -66,7 +66,7 @@ func TestLog(t *testing.T) {
 	if diff := cmp.Diff(want, told(nil)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{want[2]}, told(func(k trust.Key) bool { return k == toolKey("write") })); diff != "" {
+	if diff := cmp.Diff([]string{want[2]}, told(func(k surface.Key) bool { return k == toolKey("write") })); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -101,7 +101,7 @@ func TestProposers(t *testing.T) {
 	w.write("other.txt", []byte("other\n"))
 	w.plain("dave", "something else")
 	mallory := fingerprint(w.key("mallory").Key())
-	keys := []trust.Key{toolKey("read"), toolKey("write"), {Server: "files", Kind: surface.KindSource}, toolKey("none")}
+	keys := []surface.Key{toolKey("read"), toolKey("write"), {Server: "files", Kind: surface.KindSource}, toolKey("none")}
 	for _, b := range []gitrepo.Backend{gitrepo.GoGit, gitrepo.GitProgram} {
 		p, err := Proposers(t.Context(), w.open(b), ProposersOptions{Base: base, Chain: w.chain(), Items: keys})
 		w.must(err)
@@ -154,7 +154,7 @@ func TestProposersThroughMerges(t *testing.T) {
 	w.plain("dave", "something else")
 	w.git("forge", "merge", "-q", "--no-ff", "-m", "merged", "proposal")
 	ask := func() []string {
-		p, err := Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{Base: base, Chain: w.chain(), Items: []trust.Key{toolKey("read")}})
+		p, err := Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{Base: base, Chain: w.chain(), Items: []surface.Key{toolKey("read")}})
 		w.must(err)
 		return p.Persons(toolKey("read"))
 	}
@@ -176,7 +176,7 @@ func TestProposersWithoutCommit(t *testing.T) {
 	lock := w.lock()
 	w.dir = t.TempDir()
 	w.git("", "init", "-q")
-	p, err := Proposers(t.Context(), w.open(gitrepo.Automatic), ProposersOptions{Items: []trust.Key{toolKey("read")}, Working: lock, User: gitrepo.Identity{Name: "Erin"}})
+	p, err := Proposers(t.Context(), w.open(gitrepo.Automatic), ProposersOptions{Items: []surface.Key{toolKey("read")}, Working: lock, User: gitrepo.Identity{Name: "Erin"}})
 	w.must(err)
 	if diff := cmp.Diff([]string{"erin"}, p.Persons(toolKey("read"))); diff != "" {
 		t.Error(diff)

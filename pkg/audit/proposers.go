@@ -8,6 +8,7 @@ import (
 
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -22,7 +23,7 @@ type ProposersOptions struct {
 	// Chain maps identities to persons, by all its versions; nil where there is no
 	// trust list.
 	Chain *trust.Chain
-	Items []trust.Key
+	Items []surface.Key
 	// Working is the lockfile that is judged, where it is another than that of
 	// Head: a digest in it that Head does not have was brought in by User, and
 	// UserKey where it is known ("type base64").
@@ -44,11 +45,11 @@ type Proposal struct {
 }
 
 // Proposals holds a proposal for each item that was asked for and is locked.
-type Proposals map[trust.Key]*Proposal
+type Proposals map[surface.Key]*Proposal
 
 // Persons returns the proposers of an item; it serves as the Proposers of
 // [trust.Input] and [trust.Recount].
-func (p Proposals) Persons(key trust.Key) []string {
+func (p Proposals) Persons(key surface.Key) []string {
 	if one := p[key]; one != nil {
 		return one.Persons
 	}
@@ -146,12 +147,12 @@ func (p *proposers) lockAt(ctx context.Context, w *walk, head gitrepo.Hash) (*lo
 }
 
 // want lists what is locked of the items asked for.
-func (p *proposers) want(head *lock) map[trust.Key]locked {
+func (p *proposers) want(head *lock) map[surface.Key]locked {
 	from := head
 	if p.opts.Working != nil {
 		from = newLock(p.opts.Working)
 	}
-	wanted := make(map[trust.Key]locked, len(p.opts.Items))
+	wanted := make(map[surface.Key]locked, len(p.opts.Items))
 	for _, key := range p.opts.Items {
 		if it, there := from.items[key]; there && !it.digest.IsZero() {
 			wanted[key] = it
@@ -162,7 +163,7 @@ func (p *proposers) want(head *lock) map[trust.Key]locked {
 }
 
 // uncommitted adds the user to what the head does not have.
-func (p *proposers) uncommitted(wanted map[trust.Key]locked, head *lock) {
+func (p *proposers) uncommitted(wanted map[surface.Key]locked, head *lock) {
 	if p.opts.Working == nil {
 		return
 	}
@@ -186,7 +187,7 @@ func (p *proposers) person(identity string) string {
 }
 
 // commit adds whoever made a commit to the items whose digests it brought in.
-func (p *proposers) commit(ctx context.Context, w *walk, i int, n gitrepo.Node, wanted map[trust.Key]locked) error {
+func (p *proposers) commit(ctx context.Context, w *walk, i int, n gitrepo.Node, wanted map[surface.Key]locked) error {
 	at := w.points[i]
 	parents, err := w.parents(ctx, n)
 	if err != nil {
@@ -228,7 +229,7 @@ func (p *proposers) commit(ctx context.Context, w *walk, i int, n gitrepo.Node, 
 
 // broughtIn reports whether a lockfile has the wanted digest and none before it
 // has; or the wanted gateway digest with it.
-func broughtIn(key trust.Key, want locked, now *lock, before []*lock) bool {
+func broughtIn(key surface.Key, want locked, now *lock, before []*lock) bool {
 	had := func(same func(locked) bool) bool {
 		return slices.ContainsFunc(before, func(l *lock) bool { it, there := l.items[key]; return there && same(it) })
 	}

@@ -7,7 +7,6 @@ import (
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/surface"
-	"agentgateway-lock/pkg/trust"
 )
 
 // A Violation is a commit that breaks a rule.
@@ -15,7 +14,7 @@ type Violation struct {
 	Commit gitrepo.Hash `json:"commit"`
 	Rule   finding.Code `json:"rule"`
 	Path   string       `json:"path,omitempty"` // from the root of the repository
-	Item   *Item        `json:"item,omitempty"` // where it is about one
+	Item   *surface.Key `json:"item,omitempty"` // where it is about one
 	Detail string       `json:"detail"`         // one sentence; input in it is quoted
 }
 
@@ -23,7 +22,7 @@ type Violation struct {
 func (v *Violation) Error() string {
 	where := v.Path
 	if v.Item != nil {
-		where = fmt.Sprintf("%q", v.Item.key().Place())
+		where = fmt.Sprintf("%q", v.Item)
 	}
 	return fmt.Sprintf("commit %s: %s: %s [%s]", v.Commit.Short(), where, v.Detail, v.Rule)
 }
@@ -32,24 +31,13 @@ func (v *Violation) Error() string {
 func (v *Violation) Finding() finding.Finding {
 	place := finding.Place{File: v.Path}
 	if v.Item != nil {
-		place = v.Item.key().Place()
+		place = finding.PlaceOf(*v.Item)
 		place.File = v.Path
 	}
 	f := finding.New(v.Rule, place, fmt.Sprintf("commit %s: %s", v.Commit.Short(), v.Detail))
 	f.Grade, f.Undecided = finding.Critical, false
 	return f
 }
-
-// An Item names an item in a report.
-type Item struct {
-	Server string       `json:"server"`
-	Kind   surface.Kind `json:"kind"`
-	Name   string       `json:"name,omitempty"`
-}
-
-func itemOf(k trust.Key) Item  { return Item(k) }
-func (i Item) key() trust.Key  { return trust.Key(i) }
-func itemAt(k trust.Key) *Item { i := itemOf(k); return &i }
 
 // A Conflict is a commit after which the decisions about an item have more than
 // one end, as where two branches that decided about it meet. Nothing is in force
@@ -58,7 +46,7 @@ func itemAt(k trust.Key) *Item { i := itemOf(k); return &i }
 // of those.
 type Conflict struct {
 	Commit gitrepo.Hash `json:"commit"`
-	Item   Item         `json:"item"`
+	Item   surface.Key  `json:"item"`
 	Detail string       `json:"detail"`
 	Open   bool         `json:"open"` // it is so at the head; not told beside a violation
 }
@@ -121,7 +109,7 @@ func (r *Report) Findings() []finding.Finding {
 	}
 	for _, c := range r.Conflicts {
 		if c.Open {
-			findings = append(findings, finding.New(finding.DecisionForked, c.Item.key().Place(), fmt.Sprintf("since commit %s: %s", c.Commit.Short(), c.Detail)))
+			findings = append(findings, finding.New(finding.DecisionForked, finding.PlaceOf(c.Item), fmt.Sprintf("since commit %s: %s", c.Commit.Short(), c.Detail)))
 		}
 	}
 	return findings

@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -303,7 +304,7 @@ func (v *verification) settleConflicts(ctx context.Context) error {
 		return err
 	}
 	t := &trial{judge: v.judge}
-	decided := map[trust.Key]bool{}
+	decided := map[surface.Key]bool{}
 	for key := range v.lib.about {
 		decided[key] = true
 	}
@@ -312,7 +313,7 @@ func (v *verification) settleConflicts(ctx context.Context) error {
 			decided[key] = true
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(decided), trust.Key.Compare)
+	keys := slices.SortedFunc(maps.Keys(decided), surface.Key.Compare)
 	state, ledger, err := t.evaluate(ctx, v.headPoint(), v.chain, lock, keys, t.idsAbout(keys))
 	if err != nil {
 		return err
@@ -320,10 +321,10 @@ func (v *verification) settleConflicts(ctx context.Context) error {
 	open := t.brokenChains(keys, state, ledger)
 	for i := range v.report.Conflicts {
 		c := &v.report.Conflicts[i]
-		_, c.Open = open[c.Item.key()]
+		_, c.Open = open[c.Item]
 	}
 	for i := range v.report.Conflicts {
-		delete(open, v.report.Conflicts[i].Item.key())
+		delete(open, v.report.Conflicts[i].Item)
 	}
 	since := v.report.Head
 	switch {
@@ -332,12 +333,12 @@ func (v *verification) settleConflicts(ctx context.Context) error {
 	case v.report.Checkpoint != nil:
 		since = v.report.Checkpoint.Commit
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(open), trust.Key.Compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(open), surface.Key.Compare) {
 		detail := "it was decided, and the lockfile does not hold it"
 		if st := state.Item(key); st != nil {
 			detail = st.Why
 		}
-		v.report.Conflicts = append(v.report.Conflicts, Conflict{Commit: since, Item: itemOf(key), Detail: detail, Open: true})
+		v.report.Conflicts = append(v.report.Conflicts, Conflict{Commit: since, Item: key, Detail: detail, Open: true})
 	}
 	return nil
 }

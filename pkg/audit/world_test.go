@@ -240,12 +240,12 @@ func (w *world) state() *trust.State {
 	return trust.Evaluate(trust.Input{Chain: w.chain(), Ledger: ledger, Lockfile: w.lock(), Path: lockfile.DefaultName, Now: testNow})
 }
 
-func toolKey(name string) trust.Key {
-	return trust.Key{Server: "files", Kind: surface.KindTool, Name: name}
+func toolKey(name string) surface.Key {
+	return surface.Key{Server: "files", Kind: surface.KindTool, Name: name}
 }
 
 // draft makes a statement about items as they are locked.
-func (w *world) draft(action trust.Action, keys ...trust.Key) *trust.Statement {
+func (w *world) draft(action trust.Action, keys ...surface.Key) *trust.Statement {
 	w.t.Helper()
 	p := trust.Proposal{Action: action, Reason: "for a test"}
 	for _, key := range keys {
@@ -261,7 +261,7 @@ func (w *world) draft(action trust.Action, keys ...trust.Key) *trust.Statement {
 }
 
 // decide decides as a person, with the checks of the tool, and records it.
-func (w *world) decide(name string, action trust.Action, keys ...trust.Key) canonical.Digest {
+func (w *world) decide(name string, action trust.Action, keys ...surface.Key) canonical.Digest {
 	w.t.Helper()
 	d, err := w.state().Sign(w.t.Context(), w.draft(action, keys...), testNow, w.key(name))
 	w.must(err)
@@ -355,7 +355,7 @@ func (w *world) breaks(commit gitrepo.Hash, rule finding.Code, edit ...func(*Opt
 }
 
 // status is the state of an item in the work tree; empty for none.
-func (w *world) status(key trust.Key) trust.Status {
+func (w *world) status(key surface.Key) trust.Status {
 	w.t.Helper()
 	it := w.state().Item(key)
 	if it == nil {

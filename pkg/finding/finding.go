@@ -6,6 +6,7 @@
 package finding
 
 import (
+	"agentgateway-lock/pkg/surface"
 	"cmp"
 	"fmt"
 	"slices"
@@ -48,22 +49,26 @@ func (g *Grade) UnmarshalText(text []byte) (err error) {
 
 // A Place is where a finding stands. Members that do not apply are empty.
 type Place struct {
-	File   string `json:"file,omitempty"` // relative to the repository, with slashes
-	Line   int    `json:"line,omitempty"` // from 1
-	Server string `json:"server,omitempty"`
-	Kind   string `json:"kind,omitempty"` // of the item, as in a lockfile
-	Name   string `json:"name,omitempty"` // of the item
+	File   string       `json:"file,omitempty"` // relative to the repository, with slashes
+	Line   int          `json:"line,omitempty"` // from 1
+	Server string       `json:"server,omitempty"`
+	Kind   surface.Kind `json:"kind,omitempty"` // of the item, as in a lockfile
+	Name   string       `json:"name,omitempty"` // of the item
 }
+
+// PlaceOf is the place of an item, without a file.
+func PlaceOf(item surface.Key) Place {
+	return Place{Server: item.Server, Kind: item.Kind, Name: item.Name}
+}
+
+// Item is the item at the place; its server is empty where the finding is about
+// none.
+func (p Place) Item() surface.Key { return surface.Key{Server: p.Server, Kind: p.Kind, Name: p.Name} }
 
 // String names the place for people: the item, or the file and line. Text of a
 // server is not escaped here.
 func (p Place) String() string {
-	item := p.Server
-	if p.Name != "" {
-		item += "/" + p.Name
-	} else if p.Kind != "" && p.Server != "" {
-		item += " " + p.Kind
-	}
+	item := p.Item().String()
 	if item == "" && p.File != "" {
 		item = p.File
 		if p.Line > 0 {
@@ -100,9 +105,7 @@ func Sort(findings []Finding) {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(b.Grade, a.Grade),
-			strings.Compare(a.Place.Server, b.Place.Server),
-			strings.Compare(a.Place.Kind, b.Place.Kind),
-			strings.Compare(a.Place.Name, b.Place.Name),
+			a.Place.Item().Compare(b.Place.Item()),
 			strings.Compare(a.Place.File, b.Place.File),
 			cmp.Compare(a.Place.Line, b.Place.Line),
 			strings.Compare(string(a.Code), string(b.Code)),

@@ -66,7 +66,7 @@ func checkHashes(f *File, s *Server) []finding.Finding {
 		it := &tools[i]
 		if it.Tool != nil && it.Tool.Name != canonical.SumString(it.Name) {
 			place := f.place(it.Line)
-			place.Server, place.Kind, place.Name = s.Name, string(surface.KindTool), it.Name
+			place.Server, place.Kind, place.Name = s.Name, surface.KindTool, it.Name
 			findings = append(findings, finding.New(finding.HashMismatch, place, "nameHash is not the hash of the name"))
 		}
 	}

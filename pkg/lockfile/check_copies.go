@@ -110,7 +110,7 @@ func (c *checker) checkInstructions(cp *Copy, text []byte) *finding.Finding {
 // found makes a finding about a copy, with its line in the lockfile.
 func (c *checker) found(cp *Copy, code finding.Code, summary, detail string) *finding.Finding {
 	place := c.file.place(cp.line())
-	place.Server, place.Kind, place.Name = cp.Server, string(cp.Kind), cp.Name
+	place.Server, place.Kind, place.Name = cp.Server, cp.Kind, cp.Name
 	f := finding.New(code, place, summary)
 	f.Detail = detail
 	return &f

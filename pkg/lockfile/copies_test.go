@@ -151,7 +151,7 @@ func locked(t testing.TB, s surface.Surface) (*lockfile.File, fstest.MapFS) {
 	layout := lockfile.NewLayout(f)
 	for kind, list := range s.Lists {
 		for _, d := range list.Definitions {
-			c, ok := layout.Copy(lockfile.Key{Server: "demo", Kind: kind, Name: d.Name})
+			c, ok := layout.Copy(surface.Key{Server: "demo", Kind: kind, Name: d.Name})
 			if !ok {
 				t.Fatalf("no place for %s", d.Name)
 			}
@@ -159,7 +159,7 @@ func locked(t testing.TB, s surface.Surface) (*lockfile.File, fstest.MapFS) {
 		}
 	}
 	if s.Instructions != nil {
-		c, _ := layout.Copy(lockfile.Key{Server: "demo", Kind: surface.KindInstructions})
+		c, _ := layout.Copy(surface.Key{Server: "demo", Kind: surface.KindInstructions})
 		copies[c.Path] = &fstest.MapFile{Data: lockfile.FormatInstructions(s.Instructions.Text)}
 	}
 	return mustParse(t, lockfile.Format(f)), copies

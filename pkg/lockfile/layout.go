@@ -20,18 +20,10 @@ const Folder = ".agentgateway"
 // lockfile.
 const DefinitionsFolder = Folder + "/definitions"
 
-// A Key names one item that has a text: a definition, or a server's instructions
-// with an empty name.
-type Key struct {
-	Server string
-	Kind   surface.Kind
-	Name   string
-}
-
 // A Copy is where the text of one item stands. Paths are relative to the folder
 // of the lockfile, with slashes.
 type Copy struct {
-	Key
+	surface.Key
 	Path string
 	// Approved is where the text in force stands while it differs from the locked
 	// one.
@@ -50,12 +42,12 @@ type Copy struct {
 type Layout struct {
 	// Copies are in the order of the lockfile.
 	Copies []Copy
-	index  map[Key]int
+	index  map[surface.Key]int
 }
 
 // NewLayout returns the layout of f.
 func NewLayout(f *File) *Layout {
-	l := &Layout{index: map[Key]int{}}
+	l := &Layout{index: map[surface.Key]int{}}
 	names := make([]string, len(f.Servers))
 	for i, s := range f.Servers {
 		names[i] = s.Name
@@ -68,7 +60,7 @@ func NewLayout(f *File) *Layout {
 
 func (l *Layout) addServer(folder string, s *Server) {
 	if s.Instructions != nil {
-		l.add(Copy{Key{s.Name, surface.KindInstructions, ""}, folder + "instructions.txt", folder + "instructions.approved.txt", s, nil})
+		l.add(Copy{surface.Key{Server: s.Name, Kind: surface.KindInstructions}, folder + "instructions.txt", folder + "instructions.approved.txt", s, nil})
 	}
 	for _, kind := range surface.ListKinds() {
 		items := s.Lists[kind.Kind]
@@ -81,7 +73,7 @@ func (l *Layout) addServer(folder string, s *Server) {
 				continue
 			}
 			base := folder + string(kind.Kind) + "/" + name
-			l.add(Copy{Key{s.Name, kind.Kind, items[i].Name}, base + ".json", base + ".approved.json", s, &items[i]})
+			l.add(Copy{surface.Key{Server: s.Name, Kind: kind.Kind, Name: items[i].Name}, base + ".json", base + ".approved.json", s, &items[i]})
 		}
 	}
 }
@@ -92,7 +84,7 @@ func (l *Layout) add(c Copy) {
 }
 
 // Copy returns where the text of an item stands; ok is false where it has none.
-func (l *Layout) Copy(key Key) (c Copy, ok bool) {
+func (l *Layout) Copy(key surface.Key) (c Copy, ok bool) {
 	i, ok := l.index[key]
 	if !ok {
 		return Copy{}, false

@@ -278,7 +278,7 @@ func checkNamesWhatDiffers(t *testing.T, name string, dir *lockfile.Dir, have, w
 	if err != nil {
 		t.Fatal(name, err)
 	}
-	differ := map[lockfile.Key]finding.Code{}
+	differ := map[surface.Key]finding.Code{}
 	for _, c := range lockfile.NewLayout(f).Copies {
 		if text, ok := have[c.Path]; !ok {
 			differ[c.Key] = finding.DefinitionMissing
@@ -286,9 +286,9 @@ func checkNamesWhatDiffers(t *testing.T, name string, dir *lockfile.Dir, have, w
 			differ[c.Key] = finding.DefinitionMismatch
 		}
 	}
-	found := map[lockfile.Key]finding.Code{}
+	found := map[surface.Key]finding.Code{}
 	for _, f := range lockfile.CheckCopies(f, store.ReadCopy) {
-		found[lockfile.Key{Server: f.Place.Server, Kind: surface.Kind(f.Place.Kind), Name: f.Place.Name}] = f.Code
+		found[f.Place.Item()] = f.Code
 	}
 	if diff := cmp.Diff(differ, found); diff != "" {
 		t.Errorf("%s: %s", name, diff)
@@ -524,8 +524,8 @@ func TestApprovedCopies(t *testing.T) {
 	folder, dir := openDir(t)
 	store := lockfile.NewStore(dir, "")
 	write(t, store, before(t))
-	key := lockfile.Key{Server: "demo", Kind: surface.KindTool, Name: "ping"}
-	instructions := lockfile.Key{Server: "demo", Kind: surface.KindInstructions}
+	key := surface.Key{Server: "demo", Kind: surface.KindTool, Name: "ping"}
+	instructions := surface.Key{Server: "demo", Kind: surface.KindInstructions}
 	const approved = ".agentgateway/definitions/demo/tool/ping.approved.json"
 
 	c := change(t, store, after(t))
@@ -533,7 +533,7 @@ func TestApprovedCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Approved = map[lockfile.Key][]byte{key: text, instructions: []byte("Be kind.\n")}
+	c.Approved = map[surface.Key][]byte{key: text, instructions: []byte("Be kind.\n")}
 	if _, err := store.Write(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +542,7 @@ func TestApprovedCopies(t *testing.T) {
 		t.Errorf("files %v", files)
 	}
 	c = change(t, store, after(t))
-	c.Approved = map[lockfile.Key][]byte{key: nil}
+	c.Approved = map[surface.Key][]byte{key: nil}
 	result, err := store.Write(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type Change struct {
 	// Approved holds, complete, the items whose text in force is not the locked
 	// one, each with that text: the canonical form of a definition, or the text of
 	// instructions. A nil text keeps what stands.
-	Approved map[Key][]byte
+	Approved map[surface.Key][]byte
 }
 
 // A Result says what a write did. Paths are sorted.
@@ -274,16 +274,16 @@ func (s *Store) plan(change Change) (plan, error) {
 }
 
 // definitions returns the copies of what was listed.
-func definitions(surfaces map[string]surface.Surface) map[Key]func() []byte {
-	copies := map[Key]func() []byte{}
+func definitions(surfaces map[string]surface.Surface) map[surface.Key]func() []byte {
+	copies := map[surface.Key]func() []byte{}
 	for server, listed := range surfaces {
 		if in := listed.Instructions; in != nil {
-			copies[Key{server, surface.KindInstructions, ""}] = func() []byte { return FormatInstructions(in.Text) }
+			copies[surface.Key{Server: server, Kind: surface.KindInstructions}] = func() []byte { return FormatInstructions(in.Text) }
 		}
 		for kind, list := range listed.Lists {
 			for i := range list.Definitions {
 				d := &list.Definitions[i]
-				copies[Key{server, kind, d.Name}] = func() []byte { return FormatCopy(d.Canonical) }
+				copies[surface.Key{Server: server, Kind: kind, Name: d.Name}] = func() []byte { return FormatCopy(d.Canonical) }
 			}
 		}
 	}
@@ -292,7 +292,7 @@ func definitions(surfaces map[string]surface.Surface) map[Key]func() []byte {
 
 // wanted returns what the copy c should hold: what was listed, else what stood
 // where the copy was before, or nil for what stands.
-func (s *Store) wanted(c *Copy, listed map[Key]func() []byte, before *Layout) ([]byte, error) {
+func (s *Store) wanted(c *Copy, listed map[surface.Key]func() []byte, before *Layout) ([]byte, error) {
 	if format, ok := listed[c.Key]; ok && !c.absent() {
 		return format(), nil
 	}

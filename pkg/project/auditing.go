@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -87,7 +88,7 @@ func (p *Project) AuditLog(ctx context.Context, args []string) ([]audit.Event, e
 	if err != nil {
 		return nil, err
 	}
-	return audit.Log(ctx, p.repo, opts, func(k trust.Key) bool {
+	return audit.Log(ctx, p.repo, opts, func(k surface.Key) bool {
 		if len(args) == 0 {
 			return true
 		}

@@ -13,6 +13,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -220,7 +221,7 @@ func readAll(t tree, files []trust.DecisionFile) error {
 
 // evaluate tells what is decided about every item of a lockfile. judge is the
 // chain that judges: of a change the base's.
-func (p *Project) evaluate(file *lockfile.File, a authority, judge *trust.Chain, proposers func(trust.Key) []string) *trust.State {
+func (p *Project) evaluate(file *lockfile.File, a authority, judge *trust.Chain, proposers func(surface.Key) []string) *trust.State {
 	if judge == nil {
 		judge = a.chain
 	}

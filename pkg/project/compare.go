@@ -169,7 +169,7 @@ func (p *Project) place(place *finding.Place, locked *lockfile.Server) {
 		return
 	}
 	place.File, place.Line = p.Path, locked.Line
-	if it := locked.Item(surface.Kind(place.Kind), place.Name); it != nil {
+	if it := locked.Item(place.Kind, place.Name); it != nil {
 		place.Line = it.Line
 	}
 }

@@ -24,7 +24,7 @@ func copiesOf(file *lockfile.File, read func(path string) ([]byte, error)) entry
 	layout := lockfile.NewLayout(file)
 	return func(s *lockfile.Server) drift.Copies {
 		return func(kind surface.Kind, name string) []byte {
-			c, ok := layout.Copy(lockfile.Key{Server: s.Name, Kind: kind, Name: name})
+			c, ok := layout.Copy(surface.Key{Server: s.Name, Kind: kind, Name: name})
 			if !ok {
 				return nil
 			}
@@ -91,7 +91,7 @@ func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
 			return nil, err
 		}
 	}
-	if c, ok := lockfile.NewLayout(file).Copy(lockfile.Key{Server: server, Kind: f.Kind, Name: f.Name}); ok {
+	if c, ok := lockfile.NewLayout(file).Copy(surface.Key{Server: server, Kind: f.Kind, Name: f.Name}); ok {
 		f.Copy, _ = p.store.ReadCopy(c.Path) // said to be not at hand where it cannot be read
 	}
 	return f, nil

@@ -18,7 +18,7 @@ import (
 type Decided struct {
 	IDs     []canonical.Digest
 	Action  trust.Action
-	Items   []trust.Key
+	Items   []surface.Key
 	By      string        // the principal who has signed now
 	Missing []trust.Tally // of items that need more signatures
 	Commit  string        // empty where nothing was committed
@@ -34,13 +34,13 @@ type Approval struct {
 	Review canonical.Digest
 	// Keys are the items to approve where Review is zero, out of the review r that
 	// was shown.
-	Keys []trust.Key
+	Keys []surface.Key
 }
 
 // SuspiciousError says that text which may not be what it looks like is not
 // approved without saying so.
 type SuspiciousError struct {
-	Key       trust.Key
+	Key       surface.Key
 	Suspicion Suspicion
 }
 
@@ -51,7 +51,7 @@ func (e *SuspiciousError) Error() string {
 	if p.CodePoint != 0 {
 		what = fmt.Sprintf("U+%04X, %s", p.CodePoint, what)
 	}
-	return fmt.Sprintf("%q: %s, line %d column %d: %s: %s", e.Key.Place().String(), e.Suspicion.Where, p.Line, p.Column, p.Rule, what)
+	return fmt.Sprintf("%q: %s, line %d column %d: %s: %s", e.Key.String(), e.Suspicion.Where, p.Line, p.Column, p.Rule, what)
 }
 
 // Hint says how to go on.
@@ -71,7 +71,7 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 	if !how.Review.IsZero() && r.Digest != how.Review {
 		return nil, &hintError{fmt.Errorf("what waits is not what was reviewed: the review is %s now", r.Digest), fmt.Sprintf("run `%s review` again", p.Env.Program)}
 	}
-	chosen := func(k trust.Key) bool { return how.Keys == nil || slices.Contains(how.Keys, k) }
+	chosen := func(k surface.Key) bool { return how.Keys == nil || slices.Contains(how.Keys, k) }
 	for _, it := range r.Items {
 		if chosen(it.Key) && len(it.Suspicious) > 0 && !how.AcceptSuspicious {
 			return nil, &SuspiciousError{it.Key, it.Suspicious[0]}
@@ -111,7 +111,7 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 }
 
 // nothingMade tells why none of the chosen items could be approved.
-func (r *Review) nothingMade(chosen func(trust.Key) bool) error {
+func (r *Review) nothingMade(chosen func(surface.Key) bool) error {
 	for _, it := range r.Items {
 		if chosen(it.Key) && it.Refusal != nil {
 			return it.Refusal
@@ -145,7 +145,7 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.proposersOf(ctx, a.chain, file, []trust.Key{key})
+	found, err := p.proposersOf(ctx, a.chain, file, []surface.Key{key})
 	if err != nil {
 		return nil, err
 	}
@@ -184,24 +184,24 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 
 // itemKey finds the item a decision is about. pause and resume are about a
 // server; of the others SERVER alone means its source.
-func (p *Project) itemKey(file *lockfile.File, d Decision) (trust.Key, error) {
+func (p *Project) itemKey(file *lockfile.File, d Decision) (surface.Key, error) {
 	if d.Action == trust.Pause || d.Action == trust.Resume {
 		if file.Server(d.Item) == nil {
-			return trust.Key{}, fmt.Errorf("the lockfile holds no server %q", d.Item)
+			return surface.Key{}, fmt.Errorf("the lockfile holds no server %q", d.Item)
 		}
-		return trust.Key{Server: d.Item, Kind: surface.KindServer}, nil
+		return surface.Key{Server: d.Item, Kind: surface.KindServer}, nil
 	}
 	if server, word, ok := strings.Cut(d.Item, "/"); ok && word == string(surface.KindSource) && file.Server(server) != nil && d.Kind == "" {
-		return trust.Key{Server: server, Kind: surface.KindSource}, nil
+		return surface.Key{Server: server, Kind: surface.KindSource}, nil
 	}
 	found, err := p.Find(d.Item, d.Kind)
 	if err != nil {
-		return trust.Key{}, err
+		return surface.Key{}, err
 	}
 	if found.Kind == surface.KindServer {
-		return trust.Key{Server: found.Server.Name, Kind: surface.KindSource}, nil
+		return surface.Key{Server: found.Server.Name, Kind: surface.KindSource}, nil
 	}
-	return trust.Key{Server: found.Server.Name, Kind: found.Kind, Name: found.Name}, nil
+	return surface.Key{Server: found.Server.Name, Kind: found.Kind, Name: found.Name}, nil
 }
 
 // record writes decisions, names them in the lockfile and commits both. The
@@ -282,14 +282,14 @@ func (p *Project) writeDecided(ctx context.Context, old, fresh *lockfile.File, k
 // approvedTexts returns the texts in force that are not the locked ones: they
 // stand beside the locked copies. A text that was the locked one until now is
 // taken from its copy; one that stood there already stays.
-func (p *Project) approvedTexts(old *lockfile.File, state *trust.State) map[lockfile.Key][]byte {
-	texts := map[lockfile.Key][]byte{}
+func (p *Project) approvedTexts(old *lockfile.File, state *trust.State) map[surface.Key][]byte {
+	texts := map[surface.Key][]byte{}
 	copies := p.copies(old)
 	for _, it := range state.Items {
 		if it.InForce == nil || it.InForce.Digest == it.Digest || it.Kind == surface.KindSource || it.Kind == surface.KindServer {
 			continue
 		}
-		key := lockfile.Key{Server: it.Server, Kind: it.Kind, Name: it.Name}
+		key := it.Key
 		texts[key] = nil
 		if server := old.Server(it.Server); server != nil {
 			if text := copies(server)(it.Kind, it.Name); text != nil && canonical.Sum(text) == it.InForce.Digest {
@@ -353,7 +353,7 @@ func serversOf(made []*trust.Decision) []string {
 }
 
 // ItemWords names an item as a command line does.
-func ItemWords(k trust.Key) string {
+func ItemWords(k surface.Key) string {
 	switch {
 	case k.Kind == surface.KindServer:
 		return k.Server

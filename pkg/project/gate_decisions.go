@@ -20,7 +20,7 @@ type judgement struct {
 	baseState  *trust.State // nil where the base has no lockfile
 	// proposers finds who brought a locked digest in; nil for a tree that is no
 	// change, of which nobody is asked.
-	proposers func(trust.Key) []string
+	proposers func(surface.Key) []string
 }
 
 // unsigned reports whether the repository has no trust list, so that what is
@@ -126,10 +126,10 @@ func (p *Project) headAuthority(ctx context.Context, base *Base, known *trust.Le
 // regrade grades the locked text of an item against what is in force on the base.
 // Where that text is not at hand the change cannot be graded, and counts as
 // critical, as it does for who approves it.
-func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, j *judgement) func(trust.Key) (finding.Grade, bool) {
+func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, j *judgement) func(surface.Key) (finding.Grade, bool) {
 	now := p.copies(file)
 	inForce := p.textsInForce(ctx, base, file)
-	return func(key trust.Key) (finding.Grade, bool) {
+	return func(key surface.Key) (finding.Grade, bool) {
 		server := file.Server(key.Server)
 		switch {
 		case key.Kind == surface.KindServer, server == nil:
@@ -160,17 +160,16 @@ func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, 
 
 // textsInForce finds the text of a digest that is in force on the base: it is what
 // the base has locked, or stands beside that, there or here.
-func (p *Project) textsInForce(ctx context.Context, base *Base, file *lockfile.File) func(trust.Key, canonical.Digest) []byte {
+func (p *Project) textsInForce(ctx context.Context, base *Base, file *lockfile.File) func(surface.Key, canonical.Digest) []byte {
 	here := lockfile.NewLayout(file)
 	there := lockfile.NewLayout(&lockfile.File{})
 	if base.Lockfile != nil {
 		there = lockfile.NewLayout(base.Lockfile)
 	}
 	onBase := func(path string) ([]byte, error) { return p.fileAt(ctx, base.Commit, path) }
-	return func(key trust.Key, digest canonical.Digest) []byte {
-		item := lockfile.Key{Server: key.Server, Kind: key.Kind, Name: key.Name}
-		was, _ := there.Copy(item)
-		is, _ := here.Copy(item)
+	return func(key surface.Key, digest canonical.Digest) []byte {
+		was, _ := there.Copy(key)
+		is, _ := here.Copy(key)
 		for _, c := range []struct {
 			path string
 			read func(string) ([]byte, error)
@@ -194,6 +193,6 @@ func (j *judgement) approvedOnBase(server *lockfile.Server) bool {
 	if j == nil || j.state == nil || j.state.Unsigned || j.base.chain == nil {
 		return false
 	}
-	it := j.state.Item(trust.Key{Server: server.Name, Kind: surface.KindSource})
+	it := j.state.Item(surface.Key{Server: server.Name, Kind: surface.KindSource})
 	return it != nil && it.Status == trust.Approved
 }

@@ -256,19 +256,19 @@ func (p *Project) take(s *subject, result crawl.Result) {
 	s.surface = &result.Listing.Surface
 	s.moving = result.Unstable
 	for _, u := range s.moving {
-		f := finding.New(finding.Unstable, finding.Place{Server: s.name, Kind: string(u.Kind), Name: u.Name}, "differs between two listings of this run")
+		f := finding.New(finding.Unstable, finding.Place{Server: s.name, Kind: u.Kind, Name: u.Name}, "differs between two listings of this run")
 		f.Detail = fmt.Sprintf("first:  %s\nsecond: %s", orAbsent(u.First), orAbsent(u.Second))
 		s.add(f)
 	}
 	s.changes = p.compare(s, *s.surface)
 	for _, r := range s.surface.Refused {
-		s.add(finding.New(finding.DefinitionRefused, finding.Place{Server: s.name, Kind: string(r.Kind), Name: r.Name},
+		s.add(finding.New(finding.DefinitionRefused, finding.Place{Server: s.name, Kind: r.Kind, Name: r.Name},
 			"refused by the rule "+string(r.Rule)))
 	}
 	for _, k := range surface.ListKinds() {
 		for _, d := range s.surface.Lists[k.Kind].Definitions {
 			for _, why := range d.Unstable {
-				s.add(finding.New(finding.GatewayUnstable, finding.Place{Server: s.name, Kind: string(k.Kind), Name: d.Name}, why))
+				s.add(finding.New(finding.GatewayUnstable, finding.Place{Server: s.name, Kind: k.Kind, Name: d.Name}, why))
 			}
 		}
 	}

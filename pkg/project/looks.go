@@ -26,7 +26,7 @@ type looks struct {
 }
 
 type namedItem struct {
-	key   trust.Key
+	key   surface.Key
 	text  string
 	title bool
 }
@@ -34,7 +34,7 @@ type namedItem struct {
 // mimics reports whether a name, or a title, may be taken for this one. The same
 // text is no imitation; nor is a title that is a name in capitals, as in Echo for
 // echo.
-func (n namedItem) mimics(key trust.Key, text string, title bool) bool {
+func (n namedItem) mimics(key surface.Key, text string, title bool) bool {
 	if n.key == key || n.text == text {
 		return false
 	}
@@ -86,7 +86,7 @@ func (l *looks) inForce(it *trust.ItemState) []byte {
 	if it.InForce == nil {
 		return nil
 	}
-	c, ok := l.layout.Copy(lockfile.Key{Server: it.Server, Kind: it.Kind, Name: it.Name})
+	c, ok := l.layout.Copy(it.Key)
 	if !ok {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (l *looks) lookAlikes(it *trust.ItemState, definition []byte) []Suspicion {
 		}
 		found = append(found, Suspicion{where, textcheck.Problem{
 			Rule: textcheck.RuleConfusable, Line: 1, Column: 1,
-			Detail: "looks like " + textcheck.Terminal(same[j].text) + " of " + textcheck.Terminal(same[j].key.Place().String()),
+			Detail: "looks like " + textcheck.Terminal(same[j].text) + " of " + textcheck.Terminal(same[j].key.String()),
 		}})
 	}
 	return found

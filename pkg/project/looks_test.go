@@ -4,18 +4,17 @@ import (
 	"testing"
 
 	"agentgateway-lock/pkg/surface"
-	"agentgateway-lock/pkg/trust"
 )
 
 func TestMimics(t *testing.T) {
-	key := func(server, name string) trust.Key {
-		return trust.Key{Server: server, Kind: surface.KindTool, Name: name}
+	key := func(server, name string) surface.Key {
+		return surface.Key{Server: server, Kind: surface.KindTool, Name: name}
 	}
 	approved := namedItem{key: key("a", "echo"), text: "echo"}
 	for _, tc := range []struct {
 		name  string
 		there namedItem
-		key   trust.Key
+		key   surface.Key
 		text  string
 		title bool
 		want  bool

@@ -8,13 +8,14 @@ import (
 	"agentgateway-lock/pkg/audit"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
 // proposersOf finds the persons who brought the locked digests of items in: those
 // behind the commits that did, and git's configured identity where a digest is not
 // committed yet. Outside git nobody is known to have.
-func (p *Project) proposersOf(ctx context.Context, chain *trust.Chain, file *lockfile.File, keys []trust.Key) (audit.Proposals, error) {
+func (p *Project) proposersOf(ctx context.Context, chain *trust.Chain, file *lockfile.File, keys []surface.Key) (audit.Proposals, error) {
 	if p.repo == nil || len(keys) == 0 {
 		return nil, nil
 	}
@@ -30,8 +31,8 @@ func (p *Project) proposersOf(ctx context.Context, chain *trust.Chain, file *loc
 // proposersSince finds those behind the commits of a change. Nobody proposes what a
 // rollback goes back to, where the base's decisions approved it: the commit that
 // goes back brings nothing in that was not approved by others.
-func (p *Project) proposersSince(ctx context.Context, base gitrepo.Hash, file *lockfile.File, j *judgement) (func(trust.Key) []string, error) {
-	var keys []trust.Key
+func (p *Project) proposersSince(ctx context.Context, base gitrepo.Hash, file *lockfile.File, j *judgement) (func(surface.Key) []string, error) {
+	var keys []surface.Key
 	for _, it := range p.evaluate(file, authority{}, nil, nil).Items {
 		if !j.goesBack(it) {
 			keys = append(keys, it.Key)
@@ -57,8 +58,8 @@ func (j *judgement) goesBack(it *trust.ItemState) bool {
 }
 
 // waitingKeys are the items that wait for a decision.
-func waitingKeys(state *trust.State) []trust.Key {
-	var keys []trust.Key
+func waitingKeys(state *trust.State) []surface.Key {
+	var keys []surface.Key
 	for _, it := range state.Items {
 		if waits(it) {
 			keys = append(keys, it.Key)

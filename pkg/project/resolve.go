@@ -217,7 +217,7 @@ func (m *merging) items(kind surface.Kind, base, theirs, out *lockfile.Server) {
 }
 
 func (m *merging) bothChanged(server string, kind surface.Kind, name string) finding.Finding {
-	place := finding.Place{Server: server, Kind: string(kind), Name: name, File: m.p.Path}
+	place := finding.Place{Server: server, Kind: kind, Name: name, File: m.p.Path}
 	f := finding.New(finding.LockfileInvalid, place, "both sides changed it; this side's is kept")
 	f.Grade, f.Undecided = finding.Warning, true
 	f.Hint = fmt.Sprintf("Run `%s lock %s` for what the server shows now, then review it.", m.p.Env.Program, server)

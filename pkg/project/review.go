@@ -131,7 +131,7 @@ func waits(it *trust.ItemState) bool {
 }
 
 // pickItems reads SERVER and SERVER/NAME arguments.
-func pickItems(file *lockfile.File, args []string) (func(trust.Key) bool, error) {
+func pickItems(file *lockfile.File, args []string) (func(surface.Key) bool, error) {
 	names := make([]string, len(file.Servers))
 	for i, s := range file.Servers {
 		names[i] = s.Name
@@ -148,7 +148,7 @@ func pickItems(file *lockfile.File, args []string) (func(trust.Key) bool, error)
 			items[[2]string{server, name}] = true
 		}
 	}
-	return func(k trust.Key) bool {
+	return func(k surface.Key) bool {
 		word := k.Name
 		if word == "" {
 			word = string(k.Kind)
@@ -246,11 +246,11 @@ const shortestPrefix = 16
 
 // MatchHash finds the one item of a review that item names and whose digest is
 // hash or begins with it. Nothing is approved by name alone.
-func (p *Project) MatchHash(r *Review, item, hash string) ([]trust.Key, error) {
+func (p *Project) MatchHash(r *Review, item, hash string) ([]surface.Key, error) {
 	if len(hash) < shortestPrefix {
 		return nil, fmt.Errorf("--hash %s: give the whole digest, or its first %d digits or more", hash, shortestPrefix)
 	}
-	var keys []trust.Key
+	var keys []surface.Key
 	for _, it := range r.Items {
 		if strings.HasPrefix(it.Digest.String(), hash) {
 			keys = append(keys, it.Key)

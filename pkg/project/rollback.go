@@ -15,7 +15,7 @@ import (
 
 // restoredText is an earlier text of an item, found again.
 type restoredText struct {
-	key             trust.Key
+	key             surface.Key
 	definition      surface.Definition // of a definition
 	words           string             // of instructions
 	digest, gateway canonical.Digest
@@ -52,11 +52,11 @@ func approvedDigest(steps []trust.Step, digits string) (canonical.Digest, error)
 
 // earlierText finds the text of a digest: the approved copy beside the locked
 // one, else what the copy was in an earlier commit.
-func (p *Project) earlierText(ctx context.Context, file *lockfile.File, key trust.Key, to canonical.Digest) (*restoredText, error) {
+func (p *Project) earlierText(ctx context.Context, file *lockfile.File, key surface.Key, to canonical.Digest) (*restoredText, error) {
 	if key.Kind == surface.KindSource || key.Kind == surface.KindServer {
 		return nil, &hintError{fmt.Errorf("a %s has no text to go back to", key.Kind), "change the configuration back, then lock and approve it"}
 	}
-	c, ok := lockfile.NewLayout(file).Copy(lockfile.Key{Server: key.Server, Kind: key.Kind, Name: key.Name})
+	c, ok := lockfile.NewLayout(file).Copy(key)
 	if !ok {
 		return nil, fmt.Errorf("%s has no copy", ItemWords(key))
 	}
@@ -74,7 +74,7 @@ func (p *Project) earlierText(ctx context.Context, file *lockfile.File, key trus
 }
 
 // textInHistory looks for the text in what the copy was before.
-func (p *Project) textInHistory(ctx context.Context, key trust.Key, name string, to canonical.Digest) *restoredText {
+func (p *Project) textInHistory(ctx context.Context, key surface.Key, name string, to canonical.Digest) *restoredText {
 	if p.repo == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (p *Project) textInHistory(ctx context.Context, key trust.Key, name string,
 }
 
 // restore reads a copy and keeps it where it has the digest.
-func restore(key trust.Key, text []byte, to canonical.Digest) *restoredText {
+func restore(key surface.Key, text []byte, to canonical.Digest) *restoredText {
 	if key.Kind == surface.KindInstructions {
 		words, err := lockfile.ParseInstructions(text)
 		if err != nil || canonical.SumString(words) != to {

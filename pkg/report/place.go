@@ -22,7 +22,7 @@ func Locate(findings []finding.Finding, f *lockfile.File) {
 			continue
 		}
 		if s := f.Server(p.Server); s != nil {
-			p.File, p.Line = file, lineOf(s, surface.Kind(p.Kind), p.Name)
+			p.File, p.Line = file, lineOf(s, p.Kind, p.Name)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func FindingsOf(server string, changes []drift.Change) []finding.Finding {
 	var out []finding.Finding
 	for _, c := range changes {
 		for _, a := range c.Aspects {
-			place := finding.Place{Server: server, Kind: string(c.Kind), Name: c.Name}
+			place := finding.Place{Server: server, Kind: c.Kind, Name: c.Name}
 			f := finding.New(a.Code, place, a.Summary)
 			f.Grade = a.Grade
 			out = append(out, f)

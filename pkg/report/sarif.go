@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/textcheck"
 )
 
@@ -61,7 +63,7 @@ type sarifBuilder struct {
 	report      *Report
 	rules       map[finding.Code]int // of a code, its place in descriptors
 	descriptors []sarifRule
-	digests     map[finding.Place]canonical.Digest
+	digests     map[surface.Key]canonical.Digest
 	seen        map[string]int // how often a fingerprint stands already
 	results     []sarifResult
 }
@@ -147,10 +149,7 @@ func lastOf(p finding.Place) string {
 }
 
 func kindOf(p finding.Place) string {
-	if p.Kind != "" {
-		return p.Kind
-	}
-	return "server"
+	return string(cmp.Or(p.Kind, surface.KindServer))
 }
 
 // artifactLocation is a file's URI: relative to the repository, or of its own
@@ -163,13 +162,12 @@ func artifactLocation(file string) sarifArtifact {
 }
 
 // changeDigests has the digest of what each changed item is now.
-func changeDigests(r *Report) map[finding.Place]canonical.Digest {
-	digests := map[finding.Place]canonical.Digest{}
+func changeDigests(r *Report) map[surface.Key]canonical.Digest {
+	digests := map[surface.Key]canonical.Digest{}
 	for _, s := range r.Servers {
 		for _, c := range s.Changes {
-			place := finding.Place{Server: s.Name, Kind: string(c.Kind), Name: c.Name}
 			if c.New != nil {
-				digests[place] = canonical.Sum(c.New)
+				digests[surface.Key{Server: s.Name, Kind: c.Kind, Name: c.Name}] = canonical.Sum(c.New)
 			}
 		}
 	}
@@ -180,8 +178,8 @@ func changeDigests(r *Report) map[finding.Place]canonical.Digest {
 // summary, and the digest of the definition it is about. Findings that are the
 // same in all of them are counted.
 func (b *sarifBuilder) fingerprint(f finding.Finding) string {
-	item := finding.Place{Server: f.Place.Server, Kind: f.Place.Kind, Name: f.Place.Name}
-	parts := []string{string(f.Code), item.Server, item.Kind, item.Name, f.Summary}
+	item := f.Place.Item()
+	parts := []string{string(f.Code), item.Server, string(item.Kind), item.Name, f.Summary}
 	if item.Server == "" {
 		parts = append(parts, f.Place.File)
 	}

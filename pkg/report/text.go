@@ -352,12 +352,13 @@ func (t *textWriter) grouped(f finding.Finding, also []finding.Finding) {
 
 // findingKey identifies a finding that a change tells.
 type findingKey struct {
-	code                        finding.Code
-	server, kind, name, summary string
+	code    finding.Code
+	item    surface.Key
+	summary string
 }
 
 func keyOf(f finding.Finding) findingKey {
-	return findingKey{f.Code, f.Place.Server, f.Place.Kind, f.Place.Name, f.Summary}
+	return findingKey{f.Code, f.Place.Item(), f.Summary}
 }
 
 func changesShown(r *Report) map[findingKey]bool {

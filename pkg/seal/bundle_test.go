@@ -22,7 +22,7 @@ func newDecision(t *testing.T, lockfile, reason string) trust.DecisionFile {
 	t.Helper()
 	st := trust.Statement{
 		Repository: canonical.SumString("a repository"), Lockfile: lockfile, Trust: canonical.SumString("a version"), Action: trust.Pause,
-		Items:  []trust.Item{{Key: trust.Key{Server: "files", Kind: surface.KindServer}, Serial: 1, Previous: []canonical.Digest{}, Proposers: []string{}}},
+		Items:  []trust.Item{{Key: surface.Key{Server: "files", Kind: surface.KindServer}, Serial: 1, Previous: []canonical.Digest{}, Proposers: []string{}}},
 		Reason: reason, At: 1764504000, By: "alice@example.com",
 	}
 	blob, err := trust.SSHKey(newKey(t, "alice")).Sign(t.Context(), "agentgateway-decision@v1", st.Canonical())

@@ -334,7 +334,7 @@ func instructionTexts(file *lockfile.File, state *trust.State, find func(*lockfi
 		if c.Kind != surface.KindInstructions {
 			continue
 		}
-		it := state.Item(trust.Key{Server: c.Server, Kind: c.Kind})
+		it := state.Item(surface.Key{Server: c.Server, Kind: c.Kind})
 		if it == nil || it.InForce == nil {
 			continue
 		}

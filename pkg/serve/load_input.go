@@ -50,7 +50,7 @@ func (l *Loaded) server(s *lockfile.Server) processor.Server {
 	for _, list := range surface.ListKinds() {
 		for i := range s.Lists[list.Kind] {
 			if it := &s.Lists[list.Kind][i]; take(list.Kind, it.Name) {
-				out.Items = append(out.Items, l.item(trust.Key{Server: s.Name, Kind: list.Kind, Name: it.Name}))
+				out.Items = append(out.Items, l.item(surface.Key{Server: s.Name, Kind: list.Kind, Name: it.Name}))
 			}
 		}
 	}
@@ -60,11 +60,11 @@ func (l *Loaded) server(s *lockfile.Server) processor.Server {
 // sourceApproved reports whether what is locked about how the server is reached
 // is in force.
 func (l *Loaded) sourceApproved(server string) bool {
-	it := l.State.Item(trust.Key{Server: server, Kind: surface.KindSource})
+	it := l.State.Item(surface.Key{Server: server, Kind: surface.KindSource})
 	return it != nil && it.Status == trust.Approved
 }
 
-func (l *Loaded) item(key trust.Key) processor.Item {
+func (l *Loaded) item(key surface.Key) processor.Item {
 	out := processor.Item{Kind: key.Kind, Name: key.Name, State: processor.StateNew}
 	it := l.State.Item(key)
 	if it == nil {
@@ -78,7 +78,7 @@ func (l *Loaded) item(key trust.Key) processor.Item {
 }
 
 func (l *Loaded) instructions(server string) *processor.Instructions {
-	it := l.State.Item(trust.Key{Server: server, Kind: surface.KindInstructions})
+	it := l.State.Item(surface.Key{Server: server, Kind: surface.KindInstructions})
 	if it == nil {
 		return nil
 	}

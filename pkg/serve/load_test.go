@@ -94,8 +94,8 @@ func ruleOf(err error) string {
 	return "not a LoadError: " + err.Error()
 }
 
-func toolKey(name string) trust.Key {
-	return trust.Key{Server: "files", Kind: surface.KindTool, Name: name}
+func toolKey(name string) surface.Key {
+	return surface.Key{Server: "files", Kind: surface.KindTool, Name: name}
 }
 
 func TestLoadMakesAnInput(t *testing.T) {

@@ -154,7 +154,7 @@ func TestAttackRenamed(t *testing.T) {
 	if diff := cmp.Diff([]string{"approval-missing", "item-dropped"}, codes(s.Findings)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]canonical.Digest{id}, s.Item(Key{"documents", surface.KindTool, "read"}).RejectedBefore); diff != "" {
+	if diff := cmp.Diff([]canonical.Digest{id}, s.Item(surface.Key{Server: "documents", Kind: surface.KindTool, Name: "read"}).RejectedBefore); diff != "" {
 		t.Errorf("that its text was rejected before is not told: %s", diff)
 	}
 }
@@ -171,8 +171,8 @@ func TestAttackBase(t *testing.T) {
 			w.relock("read", "read 2", "Carol")
 			w.decide([]string{"bob"}, Approve, read)
 			return Recount{
-				Proposers: func(k Key) []string { return w.proposers[w.state().locked(k).digest] },
-				Grade:     func(Key) (finding.Grade, bool) { return finding.Warning, true },
+				Proposers: func(k surface.Key) []string { return w.proposers[w.state().locked(k).digest] },
+				Grade:     func(surface.Key) (finding.Grade, bool) { return finding.Warning, true },
 			}
 		}, nil},
 		{"attack-20: the same files by another way of merging", func(t *testing.T, w *world) Recount {
@@ -225,12 +225,12 @@ func TestAttackBase(t *testing.T) {
 		{"attack-07: a decision does not name its proposer", func(t *testing.T, w *world) Recount {
 			w.relock("read", "read 2")
 			w.decide([]string{"bob"}, Approve, read)
-			return Recount{Proposers: func(Key) []string { return []string{"Bob"} }}
+			return Recount{Proposers: func(surface.Key) []string { return []string{"Bob"} }}
 		}, []string{"proposer-missing"}},
 		{"a decision understates the grade", func(t *testing.T, w *world) Recount {
 			w.relock("read", "read 2")
 			w.decide([]string{"bob"}, Approve, read)
-			return Recount{Grade: func(Key) (finding.Grade, bool) { return finding.Critical, true }}
+			return Recount{Grade: func(surface.Key) (finding.Grade, bool) { return finding.Critical, true }}
 		}, []string{"grade-understated"}},
 		{"a signature is taken out", func(t *testing.T, w *world) Recount {
 			id := w.tool("read").Decision

@@ -7,6 +7,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/surface"
 )
 
 // A Side is one of the two trees that [CompareBase] compares.
@@ -21,10 +22,10 @@ type Side struct {
 // A Recount finds anew what decisions record of the texts that are locked.
 type Recount struct {
 	// Proposers returns the persons who brought the locked digest of an item in.
-	Proposers func(Key) []string
+	Proposers func(surface.Key) []string
 	// Grade returns the grade of the locked text against what is in force on the
 	// base; ok is false where a text is not at hand.
-	Grade func(Key) (grade finding.Grade, ok bool)
+	Grade func(surface.Key) (grade finding.Grade, ok bool)
 }
 
 // CompareBase tells where a change goes back behind its base: trust versions and
@@ -199,7 +200,7 @@ func (c *comparison) items() {
 		now := c.head.State.Item(before.Key)
 		switch {
 		case now == nil:
-			place := before.Place()
+			place := finding.PlaceOf(before.Key)
 			place.File = c.head.State.lockfilePath()
 			c.report(finding.ItemDropped, place, "it is decided on the base, and the lockfile does not hold it")
 		case now.history.code != finding.DecisionLost && now.serial() < before.serial():

@@ -24,7 +24,7 @@ type Proposal struct {
 
 // A ProposedItem is one item of a proposal.
 type ProposedItem struct {
-	Key
+	surface.Key
 	// Digest and GatewayDigest are computed from the text that was shown. Zero
 	// stands for what is locked, which is enough for all actions but approve and
 	// rollback. A rollback names the earlier text.
@@ -55,17 +55,17 @@ const (
 // A RefusalError says why a decision is not made.
 type RefusalError struct {
 	Rule   Rule
-	Key    Key    // the item; empty where it is about the whole
-	Detail string // one sentence; input in it is quoted
-	Hint   string // what to do next
+	Key    surface.Key // the item; empty where it is about the whole
+	Detail string      // one sentence; input in it is quoted
+	Hint   string      // what to do next
 }
 
 // Error implements error; it does not hold the hint.
 func (e *RefusalError) Error() string {
-	if e.Key == (Key{}) {
+	if e.Key == (surface.Key{}) {
 		return fmt.Sprintf("%s [%s]", e.Detail, e.Rule)
 	}
-	return fmt.Sprintf("%s: %s [%s]", quote(e.Key.Place().String()), e.Detail, e.Rule)
+	return fmt.Sprintf("%s: %s [%s]", quote(e.Key.String()), e.Detail, e.Rule)
 }
 
 // Draft makes the statement of a proposal, without by and at, which [State.Sign]
@@ -299,7 +299,7 @@ func Record(f *lockfile.File, st *Statement) error {
 }
 
 // decisionOf returns where a lockfile names the decision about an item, or nil.
-func decisionOf(f *lockfile.File, key Key) *canonical.Digest {
+func decisionOf(f *lockfile.File, key surface.Key) *canonical.Digest {
 	server := f.Server(key.Server)
 	switch {
 	case server == nil:

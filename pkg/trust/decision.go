@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"cmp"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
@@ -37,26 +36,9 @@ var actions = map[Action]struct{ server, gives bool }{
 // puts reports an action that puts a digest in force.
 func (a Action) puts() bool { return a == Approve || a == Rollback }
 
-// A Key names an item within a lockfile.
-type Key struct {
-	Server string
-	Kind   surface.Kind
-	Name   string // empty for server, source and instructions
-}
-
-// Compare orders keys by server, kind and name.
-func (k Key) Compare(o Key) int {
-	return cmp.Or(strings.Compare(k.Server, o.Server), strings.Compare(string(k.Kind), string(o.Kind)), strings.Compare(k.Name, o.Name))
-}
-
-// Place is the place of the item for findings.
-func (k Key) Place() finding.Place {
-	return finding.Place{Server: k.Server, Kind: string(k.Kind), Name: k.Name}
-}
-
 // An Item is what a statement says of one item.
 type Item struct {
-	Key
+	surface.Key
 	Digest        canonical.Digest   // zero for a server
 	GatewayDigest canonical.Digest   // zero for a server, a source and instructions
 	Previous      []canonical.Digest // ids of the decisions before; two or more heal a fork; sorted

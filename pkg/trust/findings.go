@@ -125,7 +125,7 @@ func (s *State) lockfilePath() string {
 }
 
 func (s *State) place(it *ItemState) finding.Place {
-	place := it.Place()
+	place := finding.PlaceOf(it.Key)
 	place.File, place.Line = s.lockfilePath(), it.Line
 	return place
 }
@@ -181,15 +181,15 @@ func (c *collector) ledger() {
 
 // dropped reports items that were decided and are not in the lockfile.
 func (c *collector) dropped() {
-	var keys []Key
+	var keys []surface.Key
 	for key := range c.s.ledger.items[home{c.s.judge.chain.Repository(), c.s.input.Path}] {
 		if c.s.byKey[key] == nil {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, Key.Compare)
+	slices.SortFunc(keys, surface.Key.Compare)
 	for _, key := range keys {
-		place := key.Place()
+		place := finding.PlaceOf(key)
 		place.File = c.s.lockfilePath()
 		c.s.report(finding.ItemDropped, place, "it was decided, and the lockfile does not hold it")
 	}

@@ -58,8 +58,8 @@ func sampleStatement() Statement {
 	return Statement{
 		Repository: digestOf("repository"), Lockfile: "agentgateway.lock", Trust: digestOf("trust"), Action: Approve,
 		Items: []Item{
-			{Key: Key{"files", surface.KindSource, ""}, Digest: digestOf("source"), Previous: []canonical.Digest{}, Serial: 1, Grade: finding.Critical, Proposers: []string{"Bob"}},
-			{Key: Key{"files", surface.KindTool, "read"}, Digest: digestOf("d"), GatewayDigest: digestOf("g"), Previous: []canonical.Digest{digestOf("before")}, Serial: 2, Grade: finding.Warning, Proposers: []string{}},
+			{Key: surface.Key{Server: "files", Kind: surface.KindSource}, Digest: digestOf("source"), Previous: []canonical.Digest{}, Serial: 1, Grade: finding.Critical, Proposers: []string{"Bob"}},
+			{Key: surface.Key{Server: "files", Kind: surface.KindTool, Name: "read"}, Digest: digestOf("d"), GatewayDigest: digestOf("g"), Previous: []canonical.Digest{digestOf("before")}, Serial: 2, Grade: finding.Warning, Proposers: []string{}},
 		},
 		Reason: "read \u202eit", At: 1796040000, By: "alice@example.com",
 	}

@@ -6,6 +6,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/surface"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -62,7 +63,7 @@ func FuzzDecision(f *testing.F) {
 	}
 	d := Decision{Statement: st, Signatures: [][]byte{blob}}
 	f.Add(d.Format())
-	st.Action, st.Items = Pause, []Item{{Key: Key{Server: "files", Kind: "server"}, Serial: 1}}
+	st.Action, st.Items = Pause, []Item{{Key: surface.Key{Server: "files", Kind: "server"}, Serial: 1}}
 	d = Decision{Statement: st}
 	f.Add(d.Format())
 	f.Fuzz(func(t *testing.T, text []byte) {

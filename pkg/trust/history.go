@@ -7,11 +7,12 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/surface"
 )
 
 // history is the chain of decisions about one item, as far as it can be followed.
 type history struct {
-	key   Key
+	key   surface.Key
 	nodes []node // by serial
 	ends  []ref  // decisions that no other names as previous
 	// code is empty where the chain is whole; else nothing is in force, and detail
@@ -43,7 +44,7 @@ type effect struct {
 
 // follow walks the chain from the decision that the lockfile names. found holds
 // all decisions of the ledger about the item.
-func (j *judge) follow(l *Ledger, key Key, head canonical.Digest, found []ref) history {
+func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest, found []ref) history {
 	h := history{key: key}
 	if head.IsZero() && len(found) == 0 {
 		return h
@@ -151,7 +152,7 @@ func (h *history) order(serials map[canonical.Digest]int64) error {
 }
 
 // link returns what the decision of that id says of an item.
-func (j *judge) link(l *Ledger, key Key, id canonical.Digest) (ref, finding.Code, string) {
+func (j *judge) link(l *Ledger, key surface.Key, id canonical.Digest) (ref, finding.Code, string) {
 	e := l.entries[id]
 	if e == nil {
 		return ref{}, finding.DecisionLost, fmt.Sprintf("decision %s is missing or not valid", id.Short())

@@ -18,9 +18,9 @@ type judge struct {
 	chain     *Chain
 	lockfile  string
 	now       time.Time
-	targets   map[string]string      // of servers that have an entry
-	proposers func(Key) []string     // of the locked digest; nil for those recorded
-	locked    func(Key) lockedDigest // what the lockfile holds
+	targets   map[string]string              // of servers that have an entry
+	proposers func(surface.Key) []string     // of the locked digest; nil for those recorded
+	locked    func(surface.Key) lockedDigest // what the lockfile holds
 	stands    map[canonical.Digest]bool
 	selfOK    bool // proposers may approve
 	verdicts  map[*entry]*verdict
@@ -133,7 +133,7 @@ func (j *judge) signer(id canonical.Digest, key string) *Signer {
 }
 
 // about returns what the decisions of a ledger that were made here say of an item.
-func (j *judge) about(l *Ledger, key Key) []ref {
+func (j *judge) about(l *Ledger, key surface.Key) []ref {
 	return l.items[home{j.chain.Repository(), j.lockfile}][key]
 }
 

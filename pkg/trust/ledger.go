@@ -11,6 +11,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/surface"
 )
 
 // A DecisionFile is one file of the decisions folder.
@@ -32,7 +33,7 @@ type InvalidFile struct {
 type Ledger struct {
 	entries map[canonical.Digest]*entry
 	invalid []InvalidFile
-	items   map[home]map[Key][]ref
+	items   map[home]map[surface.Key][]ref
 }
 
 // home is the lockfile that a decision was made for.
@@ -81,7 +82,7 @@ func NewLedger(files []DecisionFile, known *Ledger, v Verifier) (*Ledger, error)
 		})
 	}
 	workers.Wait()
-	l := &Ledger{entries: make(map[canonical.Digest]*entry, len(files)), items: map[home]map[Key][]ref{}}
+	l := &Ledger{entries: make(map[canonical.Digest]*entry, len(files)), items: map[home]map[surface.Key][]ref{}}
 	for i, r := range results {
 		if r.err != nil {
 			l.invalid = append(l.invalid, InvalidFile{files[i].Path, r.err})
@@ -124,7 +125,7 @@ func (l *Ledger) add(e *entry) {
 	at := home{e.decision.Statement.Repository, e.decision.Statement.Lockfile}
 	items := l.items[at]
 	if items == nil {
-		items = map[Key][]ref{}
+		items = map[surface.Key][]ref{}
 		l.items[at] = items
 	}
 	for i := range e.decision.Statement.Items {
@@ -162,9 +163,9 @@ func (l *Ledger) Invalid() []InvalidFile { return l.invalid }
 
 // of returns what the decision of that id says of an item; ok is false where it
 // says nothing.
-func (e *entry) of(key Key) (ref, bool) {
+func (e *entry) of(key surface.Key) (ref, bool) {
 	items := e.decision.Statement.Items
-	i, ok := slices.BinarySearchFunc(items, key, func(it Item, key Key) int { return it.Compare(key) })
+	i, ok := slices.BinarySearchFunc(items, key, func(it Item, key surface.Key) int { return it.Compare(key) })
 	if !ok {
 		return ref{}, false
 	}

@@ -49,7 +49,7 @@ func (r *run) trust() error {
 	next.stands = maps.Clone(next.stands)
 	var changes []Change
 	s := r.t.state()
-	whole := !slices.ContainsFunc(modelKeys, func(k Key) bool { return !m.whole(k) })
+	whole := !slices.ContainsFunc(modelKeys, func(k surface.Key) bool { return !m.whole(k) })
 	stand := false
 	switch n := r.rng.IntN(10); {
 	case n < 4: // add
@@ -156,7 +156,7 @@ func (r *run) signVersion(v *Version, next modelVersion, stand bool) error {
 			keys = append(keys, s.keys[0])
 		}
 	}
-	before := map[Key]Status{}
+	before := map[surface.Key]Status{}
 	for _, key := range modelKeys {
 		before[key], _ = m.state(key)
 	}
@@ -191,7 +191,7 @@ func (r *run) signVersion(v *Version, next modelVersion, stand bool) error {
 
 // gained reports a state that changed because more counts now, not less: who is
 // alone may approve what they proposed.
-func (r *run) gained(key Key, before Status) bool {
+func (r *run) gained(key surface.Key, before Status) bool {
 	m := &r.t.m
 	if len(m.versions) < 2 {
 		return false
@@ -260,7 +260,7 @@ func (r *run) merge() error {
 }
 
 // follows reports whether the decision later names earlier, near or far.
-func (m *model) follows(later, earlier canonical.Digest, key Key) bool {
+func (m *model) follows(later, earlier canonical.Digest, key surface.Key) bool {
 	if later == earlier || later.IsZero() {
 		return false
 	}
@@ -308,7 +308,7 @@ func (r *run) tamper() error {
 	return nil
 }
 
-func (r *run) tamperFiles(bad *tree, ids []canonical.Digest, key Key) string {
+func (r *run) tamperFiles(bad *tree, ids []canonical.Digest, key surface.Key) string {
 	it := bad.m.items[key]
 	var id canonical.Digest
 	if len(ids) > 0 {

@@ -183,7 +183,7 @@ func (r *run) proposal() Proposal {
 	// Mostly what can be enabled or resumed is.
 	needs := map[Action]Status{Enable: Disabled, Resume: Paused}[p.Action]
 	sensible := r.chance(85)
-	chosen := map[Key]bool{}
+	chosen := map[surface.Key]bool{}
 	for range 1 + r.rng.IntN(3) {
 		key := pick(r, modelKeys)
 		if chosen[key] || (key.Kind == surface.KindServer) != server {
@@ -229,7 +229,7 @@ func (r *run) anyKey() cheapKey {
 
 // expected makes the model's view of a proposal.
 func (r *run) expected(p *Proposal) *modelDecision {
-	d := &modelDecision{action: p.Action, trust: r.t.m.current().digest, about: map[Key]modelAbout{}}
+	d := &modelDecision{action: p.Action, trust: r.t.m.current().digest, about: map[surface.Key]modelAbout{}}
 	for _, it := range p.Items {
 		about := modelAbout{digest: known(it.Key, it.Digest), proposers: it.Proposers, critical: it.Grade == finding.Critical, serial: 1}
 		for _, id := range r.t.m.ends(it.Key) {
@@ -290,7 +290,7 @@ func (r *run) cosign() error {
 	key := r.anyKey()
 	id := ids[0]
 	for _, o := range ids {
-		if d := r.t.m.decisions[o]; d != nil && len(d.keys) == 1 && r.chance(60) && slices.ContainsFunc(slices.Collect(maps.Keys(d.about)), func(k Key) bool { return !r.t.m.counts(o, k) }) {
+		if d := r.t.m.decisions[o]; d != nil && len(d.keys) == 1 && r.chance(60) && slices.ContainsFunc(slices.Collect(maps.Keys(d.about)), func(k surface.Key) bool { return !r.t.m.counts(o, k) }) {
 			id = o
 			break
 		}

@@ -14,7 +14,7 @@ import (
 type model struct {
 	versions  []modelVersion // newest last
 	decisions map[canonical.Digest]*modelDecision
-	items     map[Key]*modelItem
+	items     map[surface.Key]*modelItem
 	targets   map[string]string
 }
 
@@ -45,7 +45,7 @@ type modelDecision struct {
 	trust   canonical.Digest
 	by      string
 	keys    []string
-	about   map[Key]modelAbout
+	about   map[surface.Key]modelAbout
 	foreign bool // of another repository or lockfile
 	future  bool
 }
@@ -98,7 +98,7 @@ func gives(a Action) bool { return a == Approve || a == Rollback || a == Enable 
 
 // who returns the person that a key counts as for an item of a decision; empty for
 // nobody.
-func (m *model) who(id canonical.Digest, d *modelDecision, key string, item Key) string {
+func (m *model) who(id canonical.Digest, d *modelDecision, key string, item surface.Key) string {
 	now := m.current()
 	s := now.signer(key)
 	self := now.alone()
@@ -122,7 +122,7 @@ func (m *model) who(id canonical.Digest, d *modelDecision, key string, item Key)
 	return s.person
 }
 
-func (m *model) need(d *modelDecision, item Key) int {
+func (m *model) need(d *modelDecision, item surface.Key) int {
 	now := m.current()
 	switch {
 	case !gives(d.action):
@@ -133,7 +133,7 @@ func (m *model) need(d *modelDecision, item Key) int {
 	return now.approve
 }
 
-func (m *model) persons(id canonical.Digest, d *modelDecision, item Key) map[string]bool {
+func (m *model) persons(id canonical.Digest, d *modelDecision, item surface.Key) map[string]bool {
 	persons := map[string]bool{}
 	if !m.sound(d) {
 		return persons
@@ -160,7 +160,7 @@ func (m *model) sound(d *modelDecision) bool {
 	return false
 }
 
-func (m *model) counts(id canonical.Digest, item Key) bool {
+func (m *model) counts(id canonical.Digest, item surface.Key) bool {
 	d := m.decisions[id]
 	if len(m.persons(id, d, item)) < m.need(d, item) {
 		return false
@@ -180,7 +180,7 @@ func (m *model) counts(id canonical.Digest, item Key) bool {
 }
 
 // about returns the ids of the decisions about an item.
-func (m *model) about(item Key) []canonical.Digest {
+func (m *model) about(item surface.Key) []canonical.Digest {
 	var ids []canonical.Digest
 	for id, d := range m.decisions {
 		if _, ok := d.about[item]; ok && !d.foreign {
@@ -191,7 +191,7 @@ func (m *model) about(item Key) []canonical.Digest {
 }
 
 // ends returns the decisions about an item that no other follows.
-func (m *model) ends(item Key) []canonical.Digest {
+func (m *model) ends(item surface.Key) []canonical.Digest {
 	ids := m.about(item)
 	return slices.DeleteFunc(slices.Clone(ids), func(id canonical.Digest) bool {
 		return slices.ContainsFunc(ids, func(o canonical.Digest) bool {
@@ -202,7 +202,7 @@ func (m *model) ends(item Key) []canonical.Digest {
 
 // reach collects id and all before it; false where one is missing, says nothing
 // about the item, or has another serial than it must.
-func (m *model) reach(id canonical.Digest, item Key, into map[canonical.Digest]bool) bool {
+func (m *model) reach(id canonical.Digest, item surface.Key, into map[canonical.Digest]bool) bool {
 	d := m.decisions[id]
 	if d == nil || d.foreign {
 		return false
@@ -224,7 +224,7 @@ func (m *model) reach(id canonical.Digest, item Key, into map[canonical.Digest]b
 
 // whole reports whether the decisions about an item form one chain from its
 // pointer.
-func (m *model) whole(item Key) bool {
+func (m *model) whole(item surface.Key) bool {
 	pointer := m.items[item].pointer
 	all := m.about(item)
 	if pointer.IsZero() {
@@ -236,7 +236,7 @@ func (m *model) whole(item Key) bool {
 
 // after returns the state after several decisions that nothing follows yet: one,
 // none, or the ends of a fork.
-func (m *model) after(ids []canonical.Digest, item Key) modelState {
+func (m *model) after(ids []canonical.Digest, item surface.Key) modelState {
 	out := modelState{barred: map[canonical.Digest]bool{}}
 	for _, id := range ids {
 		s := m.at(id, item)
@@ -253,7 +253,7 @@ func (m *model) after(ids []canonical.Digest, item Key) modelState {
 }
 
 // at returns the state after one decision.
-func (m *model) at(id canonical.Digest, item Key) modelState {
+func (m *model) at(id canonical.Digest, item surface.Key) modelState {
 	d := m.decisions[id]
 	s := m.after(d.about[item].previous, item)
 	if !m.counts(id, item) {
@@ -284,7 +284,7 @@ func (m *model) at(id canonical.Digest, item Key) modelState {
 }
 
 // state returns the status of an item and what is in force.
-func (m *model) state(item Key) (Status, modelState) {
+func (m *model) state(item surface.Key) (Status, modelState) {
 	it := m.items[item]
 	if !m.whole(item) {
 		return Conflict, modelState{}
@@ -315,7 +315,7 @@ func (m *model) state(item Key) (Status, modelState) {
 }
 
 // overtaken reports whether a decision that counts follows id, near or far.
-func (m *model) overtaken(id canonical.Digest, item Key) bool {
+func (m *model) overtaken(id canonical.Digest, item surface.Key) bool {
 	for _, o := range m.about(item) {
 		before := map[canonical.Digest]bool{}
 		m.reach(o, item, before)
@@ -327,7 +327,7 @@ func (m *model) overtaken(id canonical.Digest, item Key) bool {
 }
 
 // everApproved reports whether a decision that counts approved a digest.
-func (m *model) everApproved(item Key, digest canonical.Digest) bool {
+func (m *model) everApproved(item surface.Key, digest canonical.Digest) bool {
 	return slices.ContainsFunc(m.about(item), func(id canonical.Digest) bool {
 		d := m.decisions[id]
 		return (d.action == Approve || d.action == Rollback) && d.about[item].digest == digest && m.counts(id, item)
@@ -373,7 +373,7 @@ func (m *model) mayDecide(d *modelDecision, key string) bool {
 
 // healable reports a fork: every decision about the item is whole behind itself,
 // and the pointer is one of them or nothing.
-func (m *model) healable(item Key) bool {
+func (m *model) healable(item surface.Key) bool {
 	for _, id := range m.about(item) {
 		if !m.reach(id, item, map[canonical.Digest]bool{}) {
 			return false

@@ -105,18 +105,18 @@ type tree struct {
 
 var (
 	modelRepository = digestOf("the model's repository")
-	modelKeys       = []Key{
-		{"s1", surface.KindServer, ""}, {"s1", surface.KindSource, ""}, {"s1", surface.KindTool, "a"}, {"s1", surface.KindTool, "b"},
-		{"s2", surface.KindServer, ""}, {"s2", surface.KindTool, "a"}, {"s2", surface.KindInstructions, ""},
+	modelKeys       = []surface.Key{
+		{Server: "s1", Kind: surface.KindServer}, {Server: "s1", Kind: surface.KindSource}, {Server: "s1", Kind: surface.KindTool, Name: "a"}, {Server: "s1", Kind: surface.KindTool, Name: "b"},
+		{Server: "s2", Kind: surface.KindServer}, {Server: "s2", Kind: surface.KindTool, Name: "a"}, {Server: "s2", Kind: surface.KindInstructions},
 	}
 	modelTargets = map[string]string{"s1": "s1-target", "s2": "s2"}
 )
 
-func modelDigest(item Key, text int) canonical.Digest {
+func modelDigest(item surface.Key, text int) canonical.Digest {
 	return digestOf(fmt.Sprintf("%v text %d", item, text))
 }
 
-func gatewayOf(item Key, d canonical.Digest) canonical.Digest {
+func gatewayOf(item surface.Key, d canonical.Digest) canonical.Digest {
 	if item.Kind != surface.KindTool || d.IsZero() {
 		return canonical.Digest{}
 	}
@@ -125,7 +125,7 @@ func gatewayOf(item Key, d canonical.Digest) canonical.Digest {
 
 func newTree() (*tree, error) {
 	t := &tree{files: map[canonical.Digest][]byte{}, proposers: map[canonical.Digest][]string{}}
-	t.m = model{decisions: map[canonical.Digest]*modelDecision{}, items: map[Key]*modelItem{}, targets: modelTargets}
+	t.m = model{decisions: map[canonical.Digest]*modelDecision{}, items: map[surface.Key]*modelItem{}, targets: modelTargets}
 	for _, key := range modelKeys {
 		t.m.items[key] = &modelItem{}
 		if key.Kind != surface.KindServer {
@@ -167,7 +167,7 @@ func (t *tree) clone() *tree {
 	out.proposers = maps.Clone(t.proposers)
 	out.m.versions = slices.Clone(t.m.versions)
 	out.m.decisions = maps.Clone(t.m.decisions)
-	out.m.items = make(map[Key]*modelItem, len(t.m.items))
+	out.m.items = make(map[surface.Key]*modelItem, len(t.m.items))
 	for key, it := range t.m.items {
 		item := *it
 		out.m.items[key] = &item
@@ -220,7 +220,7 @@ var sources = func() map[canonical.Digest]canonical.Digest {
 const modelTexts = 4
 
 // real turns a digest of the model into the one that decisions name.
-func real(item Key, d canonical.Digest) canonical.Digest {
+func real(item surface.Key, d canonical.Digest) canonical.Digest {
 	if item.Kind != surface.KindSource {
 		return d
 	}
@@ -233,7 +233,7 @@ func real(item Key, d canonical.Digest) canonical.Digest {
 }
 
 // known is the inverse of real.
-func known(item Key, d canonical.Digest) canonical.Digest {
+func known(item surface.Key, d canonical.Digest) canonical.Digest {
 	if m, ok := sources[d]; ok && item.Kind == surface.KindSource {
 		return m
 	}
@@ -288,7 +288,7 @@ func (t *tree) add(d *Decision, keys []string) canonical.Digest {
 	st := &d.Statement
 	id := st.ID()
 	m := &modelDecision{
-		action: st.Action, trust: st.Trust, by: st.By, keys: slices.Clone(keys), about: map[Key]modelAbout{},
+		action: st.Action, trust: st.Trust, by: st.By, keys: slices.Clone(keys), about: map[surface.Key]modelAbout{},
 		foreign: st.Repository != modelRepository || st.Lockfile != "agentgateway.lock",
 		future:  st.At > testNow.Add(10*time.Minute).Unix(),
 	}

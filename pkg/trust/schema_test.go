@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/schema"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -169,7 +170,7 @@ func TestDecisionSchema(t *testing.T) {
 	})
 	st = sampleStatement()
 	st.Action = Pause
-	st.Items = []Item{{Key: Key{Server: "files", Kind: "server"}, Previous: []canonical.Digest{}, Serial: 1, Proposers: []string{}}}
+	st.Items = []Item{{Key: surface.Key{Server: "files", Kind: "server"}, Previous: []canonical.Digest{}, Serial: 1, Proposers: []string{}}}
 	d = Decision{Statement: st, Signatures: [][]byte{{1, 2, 3}}}
 	agree(t, "decision.schema.json", schema.Decision, d.Format(), func(text []byte) error { _, err := ParseDecision(text); return err }, []schemaCase{
 		{"pause of a server", nil, true, false},

@@ -43,7 +43,7 @@ type Input struct {
 	// Proposers returns the persons who brought the locked digest of an item in,
 	// where that is known; they are added to those its decision records. nil for
 	// a tree that is not a change: a merge names its author, who need not be one.
-	Proposers func(Key) []string
+	Proposers func(surface.Key) []string
 }
 
 // A State is what is decided about every item of a lockfile. Its fields may be
@@ -60,7 +60,7 @@ type State struct {
 
 	input  Input
 	judge  *judge // nil without a trust list
-	byKey  map[Key]*ItemState
+	byKey  map[surface.Key]*ItemState
 	ledger *Ledger
 }
 
@@ -84,7 +84,7 @@ type Pending struct {
 
 // An ItemState is what is decided about one item.
 type ItemState struct {
-	Key
+	surface.Key
 	Status Status
 	// Digest and GatewayDigest are what the lockfile holds.
 	Digest, GatewayDigest canonical.Digest
@@ -118,12 +118,12 @@ func (it *ItemState) Passes(enforced bool) bool {
 }
 
 // Item returns the state of an item, or nil.
-func (s *State) Item(key Key) *ItemState { return s.byKey[key] }
+func (s *State) Item(key surface.Key) *ItemState { return s.byKey[key] }
 
 // Paused reports whether a server may not be used at all: it is paused, or what
 // was decided about that is in conflict.
 func (s *State) Paused(server string) bool {
-	it := s.byKey[Key{server, surface.KindServer, ""}]
+	it := s.byKey[surface.Key{Server: server, Kind: surface.KindServer}]
 	return it != nil && (it.Status == Paused || it.Status == Conflict)
 }
 
@@ -164,7 +164,7 @@ func (s *State) list() {
 		s.listServer(server)
 	}
 	slices.SortFunc(s.Items, func(a, b *ItemState) int { return a.Compare(b.Key) })
-	s.byKey = make(map[Key]*ItemState, len(s.Items))
+	s.byKey = make(map[surface.Key]*ItemState, len(s.Items))
 	unique := s.Items[:0]
 	for _, it := range s.Items {
 		if first := s.byKey[it.Key]; first != nil {
@@ -194,24 +194,24 @@ func (s *State) listServer(server *lockfile.Server) {
 		}
 		s.Items = append(s.Items, &it)
 	}
-	add(ItemState{Key: Key{Kind: surface.KindServer}, Decision: server.Decision, Line: server.Line}, false)
+	add(ItemState{Key: surface.Key{Kind: surface.KindServer}, Decision: server.Decision, Line: server.Line}, false)
 	if server.Source != nil {
-		add(ItemState{Key: Key{Kind: surface.KindSource}, Digest: lockfile.SourceDigest(server), Decision: server.SourceDecision, Line: cmp.Or(server.SourceLine, server.Line)}, false)
+		add(ItemState{Key: surface.Key{Kind: surface.KindSource}, Digest: lockfile.SourceDigest(server), Decision: server.SourceDecision, Line: cmp.Or(server.SourceLine, server.Line)}, false)
 	}
 	if in := server.Instructions; in != nil {
-		add(ItemState{Key: Key{Kind: surface.KindInstructions}, Digest: in.Hash, Decision: in.Decision, Line: in.Line}, in.Absent)
+		add(ItemState{Key: surface.Key{Kind: surface.KindInstructions}, Digest: in.Hash, Decision: in.Decision, Line: in.Line}, in.Absent)
 	}
 	for _, kind := range surface.ListKinds() {
 		for _, it := range server.Lists[kind.Kind] {
-			add(ItemState{Key: Key{Kind: kind.Kind, Name: it.Name}, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Decision: it.Decision, Line: it.Line}, it.Absent)
+			add(ItemState{Key: surface.Key{Kind: kind.Kind, Name: it.Name}, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Decision: it.Decision, Line: it.Line}, it.Absent)
 		}
 	}
 	for _, r := range server.Refused {
-		add(ItemState{Key: Key{Kind: r.Kind, Name: r.Name}, Digest: r.Raw, Status: Refused, Line: server.Line, Why: "refused by the rule " + string(r.Rule)}, false)
+		add(ItemState{Key: surface.Key{Kind: r.Kind, Name: r.Name}, Digest: r.Raw, Status: Refused, Line: server.Line, Why: "refused by the rule " + string(r.Rule)}, false)
 	}
 }
 
-func (s *State) locked(key Key) lockedDigest {
+func (s *State) locked(key surface.Key) lockedDigest {
 	if it := s.byKey[key]; it != nil {
 		return lockedDigest{it.Digest, it.GatewayDigest}
 	}
@@ -357,7 +357,7 @@ type Step struct {
 
 // History returns the decisions about an item from the first to the newest, as far
 // as its chain can be followed.
-func (s *State) History(key Key) []Step {
+func (s *State) History(key surface.Key) []Step {
 	it := s.byKey[key]
 	if it == nil || s.judge == nil {
 		return nil

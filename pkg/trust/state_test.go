@@ -56,7 +56,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-func mustDraft(t *testing.T, w *world, action Action, keys ...Key) *Statement {
+func mustDraft(t *testing.T, w *world, action Action, keys ...surface.Key) *Statement {
 	t.Helper()
 	st, err := w.draft(action, keys...)
 	if err != nil {
@@ -73,13 +73,13 @@ func team(t testing.TB, settings ...Change) *world {
 }
 
 func TestEffects(t *testing.T) {
-	server := Key{"files", surface.KindServer, ""}
+	server := surface.Key{Server: "files", Kind: surface.KindServer}
 	read, write := toolKey("read"), toolKey("write")
 	bob := []string{"bob"}
 	for _, test := range []struct {
 		name  string
 		do    func(w *world)
-		key   Key
+		key   surface.Key
 		want  Status
 		force string // the text in force
 	}{
@@ -144,20 +144,20 @@ func TestEffects(t *testing.T) {
 		{"source changed", func(w *world) {
 			w.decide(bob, Approve, w.allKeys()...)
 			w.lock.Server("files").Source.Args = []string{"server@2"}
-		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		}, surface.Key{Server: "files", Kind: surface.KindSource}, Changed, ""},
 		{"target changed", func(w *world) {
 			w.decide(bob, Approve, w.allKeys()...)
 			w.lock.Server("files").Target = "other"
-		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		}, surface.Key{Server: "files", Kind: surface.KindSource}, Changed, ""},
 		{"covers changed", func(w *world) {
 			w.decide(bob, Approve, w.allKeys()...)
 			w.lock.Server("files").Covers = []string{"tools"}
-		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		}, surface.Key{Server: "files", Kind: surface.KindSource}, Changed, ""},
 		{"a header template changed", func(w *world) {
 			w.lock.Server("files").Source = &lockfile.Source{Transport: lockfile.HTTP, URL: "https://files.example.com", Headers: map[string]string{"A": "${A}"}}
 			w.decide(bob, Approve, w.allKeys()...)
 			w.lock.Server("files").Source.Headers["A"] = "${B}"
-		}, Key{"files", surface.KindSource, ""}, Changed, ""},
+		}, surface.Key{Server: "files", Kind: surface.KindSource}, Changed, ""},
 		{"the server is no longer configured", func(w *world) {
 			w.decide(bob, Approve, read)
 			w.lock.Server("files").Absent = true
@@ -184,14 +184,14 @@ func TestEffects(t *testing.T) {
 }
 
 func TestDraftRefusals(t *testing.T) {
-	server := Key{"files", surface.KindServer, ""}
+	server := surface.Key{Server: "files", Kind: surface.KindServer}
 	read := toolKey("read")
 	bob := []string{"bob"}
 	for _, test := range []struct {
 		name   string
 		do     func(w *world)
 		action Action
-		key    Key
+		key    surface.Key
 		want   Rule
 	}{
 		{"unknown item", func(*world) {}, Approve, toolKey("none"), RuleUnknownItem},
@@ -424,14 +424,14 @@ func TestEnforced(t *testing.T) {
 // TestCritical holds that a source, and a change graded critical, need the
 // threshold of that name, or the other one where it is higher.
 func TestCritical(t *testing.T) {
-	source := Key{"files", surface.KindSource, ""}
+	source := surface.Key{Server: "files", Kind: surface.KindSource}
 	for _, test := range []struct {
 		approve, critical string
 		tool, source      int
 	}{{"1", "1", 1, 1}, {"1", "2", 1, 2}, {"2", "1", 2, 2}, {"3", "2", 3, 3}} {
 		w := team(t, Set("threshold.approve", test.approve), Set("threshold.critical", test.critical))
 		s := w.state()
-		need := func(key Key, grade finding.Grade) int {
+		need := func(key surface.Key, grade finding.Grade) int {
 			st, err := s.Draft(Proposal{Action: Approve, Items: []ProposedItem{{Key: key, Grade: grade}}})
 			if err != nil {
 				t.Fatal(err)
@@ -457,7 +457,7 @@ func TestPatterns(t *testing.T) {
 	git.Name = "git"
 	w.lock.Put(&git)
 	w.change([]string{"alice"}, Add(Signer{Principal: "dave@example.com", Person: "Dave", Keys: []string{testKey(t, "dave").Key()}, Servers: []string{"fi*"}}))
-	read, other := toolKey("read"), Key{"git", surface.KindTool, "read"}
+	read, other := toolKey("read"), surface.Key{Server: "git", Kind: surface.KindTool, Name: "read"}
 	st := mustDraft(t, w, Approve, read, other)
 	if _, err := w.state().Sign(t.Context(), st, w.now, testKey(t, "dave")); refusalRule(err) != RuleNotAllowed {
 		t.Errorf("the error is %v", err)

@@ -119,10 +119,12 @@ func (w *world) relock(name, text string, persons ...string) {
 	w.proposers[it.Digest] = persons
 }
 
-func toolKey(name string) Key { return Key{"files", surface.KindTool, name} }
+func toolKey(name string) surface.Key {
+	return surface.Key{Server: "files", Kind: surface.KindTool, Name: name}
+}
 
 // draft makes the statement of an action about items as they are locked.
-func (w *world) draft(action Action, keys ...Key) (*Statement, error) {
+func (w *world) draft(action Action, keys ...surface.Key) (*Statement, error) {
 	s := w.state()
 	p := Proposal{Action: action, Reason: "for a test"}
 	for _, key := range keys {
@@ -137,7 +139,7 @@ func (w *world) draft(action Action, keys ...Key) (*Statement, error) {
 
 // decide makes a decision with the keys of names, the first by State.Sign and the
 // others by State.Cosign, and names it in the lockfile.
-func (w *world) decide(names []string, action Action, keys ...Key) canonical.Digest {
+func (w *world) decide(names []string, action Action, keys ...surface.Key) canonical.Digest {
 	w.t.Helper()
 	st, err := w.draft(action, keys...)
 	if err != nil {
@@ -239,12 +241,12 @@ func codes(findings []finding.Finding) []string {
 }
 
 // allKeys are the items of the world's lockfile that an approval is about.
-func (w *world) allKeys() []Key {
-	return []Key{{"files", surface.KindSource, ""}, {"files", surface.KindInstructions, ""}, toolKey("read"), toolKey("write")}
+func (w *world) allKeys() []surface.Key {
+	return []surface.Key{{Server: "files", Kind: surface.KindSource}, {Server: "files", Kind: surface.KindInstructions}, toolKey("read"), toolKey("write")}
 }
 
 // wantStatus holds the status of an item.
-func (w *world) wantStatus(key Key, want Status) {
+func (w *world) wantStatus(key surface.Key, want Status) {
 	w.t.Helper()
 	it := w.state().Item(key)
 	switch {
