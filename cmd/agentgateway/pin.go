@@ -74,6 +74,7 @@ type lockCmd struct {
 	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources; may be repeated."`
 	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer; may be repeated."`
 	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address; may be repeated."`
+	AllowLiteral []string `placeholder:"NAME" help:"What looks like a secret in this server's source is none; may be repeated."`
 }
 
 func (c *lockCmd) Run(a *app, g *globals) error {
@@ -91,7 +92,7 @@ func (c *lockCmd) Run(a *app, g *globals) error {
 	}
 	rep, err := p.Lock(a.ctx, project.LockOptions{
 		Listing: c.listing(), Servers: c.Servers, DryRun: c.DryRun, Stamp: c.Stamp,
-		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate,
+		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate, AllowLiteral: c.AllowLiteral,
 	})
 	if err != nil {
 		return err
@@ -181,6 +182,7 @@ type initCmd struct {
 
 	NoWorkflow   bool     `help:"Do not write a workflow file for the gate."`
 	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address; may be repeated."`
+	AllowLiteral []string `placeholder:"NAME" help:"What looks like a secret in this server's source is none; may be repeated."`
 }
 
 func (c *initCmd) Run(a *app, g *globals) error {
@@ -189,7 +191,7 @@ func (c *initCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	defer p.Close() //nolint:errcheck // it was only read
-	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow, AllowPrivate: c.AllowPrivate})
+	rep, err := p.Init(a.ctx, project.InitOptions{Listing: c.listing(), NoWorkflow: c.NoWorkflow, AllowPrivate: c.AllowPrivate, AllowLiteral: c.AllowLiteral})
 	if err != nil {
 		return err
 	}

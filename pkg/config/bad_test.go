@@ -100,7 +100,7 @@ func TestEntryUndecided(t *testing.T) {
 		{"an unknown reference", `"bad": {"command": "x", "args": ["${command:pick}"]}`, "config-entry-invalid:3 no kind that is known"},
 		{"a reference without a name", `"bad": {"command": "x", "args": ["${}"]}`, "config-entry-invalid:3 no kind that is known"},
 		{"a token in place of its variable", `"bad": {"url": "https://a.example/", "bearer_token_env_var": "abc-def"}`, "config-entry-invalid:3 bearer_token_env_var holds something else"},
-		{"a token that could be a variable", `"bad": {"url": "https://a.example/", "env_http_headers": {"X": "abcdefghijklmnop_12345"}}`, "secret-in-source:3 env_http_headers holds what looks like a secret"},
+		{"a token that could be a variable", `"bad": {"url": "https://a.example/", "env_http_headers": {"X": "a1b2c3d4e5f6g7h8i9j0k1"}}`, "secret-in-source:3 env_http_headers holds what looks like a secret"},
 		{"a command in a list in a list", `"bad": {"command": [["x"]]}`, "config-entry-invalid:3 a list stands where command"},
 		{"headers of a wrong type", `"bad": {"url": "https://a.example/", "headers": ["A"]}`, "config-entry-invalid:3 headers must be an object"},
 		{"request options of a wrong type", `"bad": {"url": "https://a.example/", "requestOptions": "A"}`, "config-entry-invalid:3 requestOptions must be an object"},
@@ -119,14 +119,14 @@ func TestEntryUndecided(t *testing.T) {
 		{"an env file that is missing", `"bad": {"command": "x", "envFile": ".env"}`, "config-entry-invalid:3 envFile names cannot be read"},
 		{"an env file outside", `"bad": {"command": "x", "envFile": "/etc/passwd"}`, "config-entry-invalid:3 outside the repository"},
 
-		{"a secret in a query", "\"bad\": {\"type\": \"http\",\n\"url\": \"https://a.example/?Api_Key=abc\"}", "secret-in-source:4 literal value for Api_Key"},
-		{"a secret in an escaped query name", `"bad": {"url": "https://a.example/?%74oken=abc"}`, "secret-in-source:3 literal value for token"},
-		{"a secret after a semicolon", `"bad": {"url": "https://a.example/?a=1;sig=abc"}`, "secret-in-source:3 literal value for sig"},
-		{"a secret in a fragment", `"bad": {"url": "https://a.example/#token=abc"}`, "secret-in-source:3 literal value for token"},
-		{"a password in a url", `"bad": {"url": "https://me:pass@a.example/"}`, "secret-in-source:3 user name or password"},
-		{"a secret beside a reference", `"bad": {"url": "https://a.example/", "headers": {"A": "Bearer abcdefghijklmnop1234 ${X}"}}`, "secret-in-source:3 looks like a secret"},
-		{"a secret as a default", `"bad": {"command": "x", "env": {"A": "${DB_PASSWORD:-hunter2}"}}`, "secret-in-source:3 default of ${DB_PASSWORD}"},
-		{"a secret as a default in a url", `"bad": {"url": "https://a.example/?k=${API_KEY:-abc123}"}`, "secret-in-source:3 default of ${API_KEY}"},
+		{"a secret in a query", "\"bad\": {\"type\": \"http\",\n\"url\": \"https://a.example/?Api_Key=abcdefgh123\"}", "secret-in-source:4 the value of Api_Key, 11 characters"},
+		{"a secret in an escaped query name", `"bad": {"url": "https://a.example/?%74oken=abcdefgh123"}`, "secret-in-source:3 the value of token, 11 characters"},
+		{"a secret after a semicolon", `"bad": {"url": "https://a.example/?a=1;sig=abcdefgh123"}`, "secret-in-source:3 the value of sig, 11 characters"},
+		{"a secret in a fragment", `"bad": {"url": "https://a.example/#token=abcdefgh123"}`, "secret-in-source:3 the value of token, 11 characters"},
+		{"a password in a url", `"bad": {"url": "https://me:pass@a.example/"}`, "config-entry-invalid:3 user name or password"},
+		{"a secret beside a reference", `"bad": {"url": "https://a.example/", "headers": {"A": "Bearer abcdefghijklmnop1234 ${X}"}}`, "secret-in-source:3 after its scheme, 20 characters"},
+		{"a secret as a default", `"bad": {"command": "x", "env": {"A": "${DB_PASSWORD:-hunter2hunter2}"}}`, "secret-in-source:3 default of ${DB_PASSWORD}, 14 characters"},
+		{"a secret as a default in a url", `"bad": {"url": "https://a.example/?k=${API_KEY:-abcdefgh123}"}`, "secret-in-source:3 default of ${API_KEY}, 11 characters"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "{\"mcpServers\": {\n\"good\": {\"command\": \"good\"},\n" + test.entry + "\n}}"

@@ -14,6 +14,9 @@ type client struct {
 	// exist are read.
 	containers [][]string
 	dialect    dialect
+	// variable is how a reference to a variable is written in args and in env, with
+	// %s for its name; "" where the client expands none.
+	variable string
 	// urlTransport is the transport of a url without a type, where that says one.
 	urlTransport lockfile.Transport
 	// gateway holds for the gateway's own configuration, whose targets are servers.
@@ -36,42 +39,42 @@ var (
 )
 
 var clients = []client{
-	{name: "Claude Code", repository: []string{".mcp.json"}, user: []string{"{home}/.claude.json"},
+	{name: "Claude Code", variable: "${%s}", repository: []string{".mcp.json"}, user: []string{"{home}/.claude.json"},
 		containers: [][]string{mcpServers, projectServers}},
-	{name: "the portable format", repository: []string{"mcp.json"}, containers: [][]string{mcpServers, servers}},
-	{name: "VS Code", repository: []string{".vscode/mcp.json"}, user: []string{"{config}/Code/User/mcp.json"},
+	{name: "the portable format", variable: "${%s}", repository: []string{"mcp.json"}, containers: [][]string{mcpServers, servers}},
+	{name: "VS Code", variable: "${env:%s}", repository: []string{".vscode/mcp.json"}, user: []string{"{config}/Code/User/mcp.json"},
 		containers: [][]string{servers, mcpServers}},
-	{name: "Cursor", repository: []string{".cursor/mcp.json"}, user: []string{"{home}/.cursor/mcp.json"},
+	{name: "Cursor", variable: "${env:%s}", repository: []string{".cursor/mcp.json"}, user: []string{"{home}/.cursor/mcp.json"},
 		containers: [][]string{mcpServers}},
-	{name: "Gemini CLI", repository: []string{".gemini/settings.json"}, user: []string{"{home}/.gemini/settings.json"},
+	{name: "Gemini CLI", variable: "$%s", repository: []string{".gemini/settings.json"}, user: []string{"{home}/.gemini/settings.json"},
 		containers: [][]string{mcpServers}, dialect: dollar, urlTransport: lockfile.SSE},
-	{name: "Codex", repository: []string{".codex/config.toml"}, user: []string{"{home}/.codex/config.toml"},
+	{name: "Codex", variable: "", repository: []string{".codex/config.toml"}, user: []string{"{home}/.codex/config.toml"},
 		containers: [][]string{codexServers}},
-	{name: "OpenCode", repository: []string{"opencode.json", "opencode.jsonc"},
+	{name: "OpenCode", variable: "{env:%s}", repository: []string{"opencode.json", "opencode.jsonc"},
 		user:       []string{"{xdg}/opencode/opencode.json", "{xdg}/opencode/opencode.jsonc"},
 		containers: [][]string{mcp}, dialect: openCode},
-	{name: "Zed", repository: []string{".zed/settings.json"}, user: []string{"{zed}/settings.json"},
+	{name: "Zed", variable: "", repository: []string{".zed/settings.json"}, user: []string{"{zed}/settings.json"},
 		containers: [][]string{contextServers}},
-	{name: "Roo Code", repository: []string{".roo/mcp.json"},
+	{name: "Roo Code", variable: "${env:%s}", repository: []string{".roo/mcp.json"},
 		user:       []string{"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
 		containers: [][]string{mcpServers}},
-	{name: "Kiro", repository: []string{".kiro/settings/mcp.json"}, user: []string{"{home}/.kiro/settings/mcp.json"},
+	{name: "Kiro", variable: "${%s}", repository: []string{".kiro/settings/mcp.json"}, user: []string{"{home}/.kiro/settings/mcp.json"},
 		containers: [][]string{mcpServers}},
-	{name: "Continue", repository: []string{".continue/mcpServers/*.yaml", ".continue/mcpServers/*.yml", ".continue/mcpServers/*.json"},
+	{name: "Continue", variable: "${{ secrets.%s }}", repository: []string{".continue/mcpServers/*.yaml", ".continue/mcpServers/*.yml", ".continue/mcpServers/*.json"},
 		user: []string{"{home}/.continue/config.yaml", "{home}/.continue/mcpServers/*.yaml",
 			"{home}/.continue/mcpServers/*.yml", "{home}/.continue/mcpServers/*.json"},
 		containers: [][]string{mcpServers}, dialect: expression},
 	{name: "agentgateway", repository: []string{"agentgateway.yaml", "agentgateway.yml"}, user: []string{"{xdg}/agentgateway/config.yaml"},
-		dialect: shell, gateway: true},
+		dialect: shell, variable: "$%s", gateway: true},
 	{name: "agentgateway", repository: []string{"gateway.yaml", "gateway.yml", "config.yaml", "config.yml"},
-		dialect: shell, gateway: true, common: true},
+		dialect: shell, variable: "$%s", gateway: true, common: true},
 }
 
 // gatewayClient reads a gateway configuration under any name.
-var gatewayClient = client{name: "agentgateway", dialect: shell, gateway: true}
+var gatewayClient = client{name: "agentgateway", dialect: shell, variable: "$%s", gateway: true}
 
 // anyClient reads a file that --config names and the table does not.
-var anyClient = client{name: "any client",
+var anyClient = client{name: "any client", variable: "${%s}",
 	containers: [][]string{mcpServers, servers, mcp, contextServers, codexServers}}
 
 // userFolders says where a user's files stand, by the first element of a path:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 )
@@ -33,6 +34,9 @@ type Options struct {
 	Home, ConfigHome, GOOS string
 	// Direct are further servers, name to URL.
 	Direct map[string]string
+	// AllowLiteral reports whether a run of text that looks like a secret, by its
+	// hash, is accepted in the source of a server; nil accepts none.
+	AllowLiteral func(server string, run canonical.Digest) bool
 }
 
 // Server is one configured server.
@@ -110,7 +114,7 @@ func Load(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Direct)) {
-		l.entries = append(l.entries, directEntry(name, o.Direct[name]))
+		l.entries = append(l.entries, directEntry(&o, name, o.Direct[name]))
 	}
 	if len(l.failed) > 0 {
 		return nil, errors.Join(l.failed...)

@@ -213,7 +213,7 @@ func (x *expander) check(c *Connection) error {
 		}
 		return nil
 	}
-	if problem, _ := judgeURL(template{{literal: c.URL}}); problem != "" {
+	if problem := judgeURL(template{{literal: c.URL}}); problem != "" {
 		return fmt.Errorf("%s, after the variables of %s are expanded", problem, x.place.Server)
 	}
 	return nil

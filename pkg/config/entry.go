@@ -29,6 +29,7 @@ type launch struct {
 // entry is one server of one file while it is read.
 type entry struct {
 	file     *file // nil for Options.Direct
+	options  *Options
 	name     string
 	line     int
 	disabled bool
@@ -69,7 +70,7 @@ func (e *entry) secret(line int, format string, args ...any) {
 
 // add reads an entry.
 func (f *file) add(name string, line int, n *node) {
-	e := &entry{file: f, name: name, line: line}
+	e := &entry{file: f, options: f.loader.o, name: name, line: line}
 	f.loader.entries = append(f.loader.entries, e)
 	e.checkName()
 	if n.kind != object {
@@ -84,8 +85,8 @@ func (f *file) add(name string, line int, n *node) {
 	e.finish()
 }
 
-func directEntry(name, url string) *entry {
-	e := &entry{name: name}
+func directEntry(o *Options, name, url string) *entry {
+	e := &entry{options: o, name: name}
 	e.checkName()
 	e.setURL(member{key: "url", value: &node{kind: text, text: url}}, "")
 	e.finish()
@@ -148,6 +149,7 @@ func (e *entry) record() {
 	}
 	src.Env = e.values("variable", l.env)
 	src.Headers = e.values("header", l.headers)
+	src.AllowLiteral = e.judgeLiterals()
 	if len(e.problems) == 0 {
 		e.source = src
 	}

@@ -84,6 +84,9 @@ func (e *entry) template(m member) template {
 	if err != nil {
 		e.bad(m.line, "%s: %v", m.key, err)
 	}
+	if len(t) > 0 {
+		t[0].line = m.line
+	}
 	return t
 }
 
@@ -157,15 +160,8 @@ func (e *entry) setURL(m member, implied lockfile.Transport) {
 		return
 	}
 	e.launch.url, e.implied = t, implied
-	problem, secret := judgeURL(t)
-	if secret == "" {
-		secret = t.holdsSecretDefault()
-	}
-	if problem != "" {
+	if problem := judgeURL(t); problem != "" {
 		e.bad(m.line, "%s", problem)
-	}
-	if secret != "" {
-		e.secret(m.line, "%s", secret)
 	}
 }
 
@@ -302,7 +298,7 @@ func (e *entry) variable(line int, what, name string) template {
 	switch {
 	case err != nil:
 		e.bad(line, "%s holds something else than the name of a variable", what)
-	case looksGenerated(name) && strings.ToUpper(name) != name:
+	case generated(name) && strings.ToUpper(name) != name:
 		e.secret(line, "%s holds what looks like a secret, not the name of a variable", what)
 	default:
 		return template{{ref: ref}}
@@ -323,9 +319,6 @@ func (e *entry) values(what string, templates map[string]template) map[string]st
 		t := templates[name]
 		switch {
 		case !t.literal():
-			if why := t.holdsSecret(); why != "" {
-				e.secret(e.line, "the %s %s: %s", what, name, why)
-			}
 			out[name] = t.String()
 		case len(t) > 0 && !e.file.inside:
 			e.secret(e.line, "the %s %s is set to a literal in a file outside the repository: use ${VAR}", what, name)

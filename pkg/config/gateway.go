@@ -59,7 +59,7 @@ func (f *file) gateway(root *node, targets []target) *FileError {
 		if name == nil || name.kind != text {
 			return &FileError{File: f.name, Line: t.line, Detail: "a target has no name", Hint: "give it a member name"}
 		}
-		e := &entry{file: f, name: name.text, line: t.line}
+		e := &entry{file: f, options: f.loader.o, name: name.text, line: t.line}
 		f.loader.entries = append(f.loader.entries, e)
 		e.checkName()
 		e.readTarget(root, t)

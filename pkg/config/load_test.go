@@ -212,7 +212,7 @@ func TestUserConfigs(t *testing.T) {
 
 func TestDirect(t *testing.T) {
 	o := options(map[string]string{".mcp.json": `{"mcpServers": {"same": {"url": "https://a.example/"}, "other": {"url": "https://a.example/"}}}`})
-	o.Direct = map[string]string{"same": "https://a.example/", "other": "https://b.example/", "new": "https://c.example/", "bad": "ftp://x", "secret": "https://a.example/?key=1"}
+	o.Direct = map[string]string{"same": "https://a.example/", "other": "https://b.example/", "new": "https://c.example/", "bad": "ftp://x", "secret": "https://a.example/?key=abcdefgh12345678"}
 	set, err := Load(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ type template []part
 type part struct {
 	literal string
 	ref     *reference
+	line    int // of the first part: where the text is, or 0
 }
 
 // reference stands for a value that is known only where a server is started.

@@ -53,6 +53,9 @@ const (
 	ConfigConflict      Code = "config-conflict"
 	ConfigUnread        Code = "config-unread"
 	VariableUnset       Code = "variable-unset"
+	SourceCapability    Code = "source-capability"
+	SourceFloating      Code = "source-floating"
+	SourcePlaintext     Code = "source-plaintext"
 	SourceMachinePath   Code = "source-machine-path"
 	LockfileMissing     Code = "lockfile-missing"
 	LockfileInvalid     Code = "lockfile-invalid"
@@ -160,7 +163,7 @@ var codes = []Description{
 	{SourceChanged, Critical, false, "The configuration starts or contacts something else than the lockfile records.", "Look at it with `agentgateway lock --dry-run NAME`, then run `agentgateway lock NAME`."},
 	{SourceNew, Critical, true, "A source is new here and nobody has settled it, so it was not started or contacted.", "Look at the command, then pass `--allow-source NAME` for one run."},
 	{SourceUnrecorded, Note, false, "The lockfile does not record how a server is reached, so the configuration decides.", "Run `agentgateway lock NAME` to record it."},
-	{SecretInSource, Critical, false, "A source holds what looks like a secret.", "Use `${VAR}` and set the variable outside the repository."},
+	{SecretInSource, Critical, true, "A source holds what looks like a secret: it is neither shown nor written, and nothing is started or contacted.", "Use `${VAR}` and set the variable outside the repository."},
 	{ServerDisabled, Note, false, "A server is switched off in the configuration.", "Nothing, where that is meant."},
 	{ServerUnreachable, Warning, true, "A server could not be listed.", "Look at the reason, then run again."},
 	{ServerOverLimit, Warning, true, "A server sent more than a limit allows.", "Ask the server's authors; the limits are in docs/lockfile.md."},
@@ -173,6 +176,9 @@ var codes = []Description{
 	{ConfigConflict, Warning, true, "One name is configured with two different sources.", "Give the servers different names, or make the entries equal."},
 	{ConfigUnread, Note, false, "A configuration of a known name stands elsewhere in the tree and was not read.", "Pass it with `--config`."},
 	{VariableUnset, Warning, true, "A variable that a configuration names is not set.", "Set the variable, or give it a default as in `${VAR:-default}`."},
+	{SourceCapability, Note, false, "An address holds a long run that looks generated: whoever knows the address may be able to use the server.", "Where it is a secret, put `${VAR}` in its place."},
+	{SourceFloating, Note, false, "A source names no fixed version: what runs can change without any change here.", "Write the version or digest that the message names."},
+	{SourcePlaintext, Note, false, "A server is reached by http: over a network, where others can read and change what is said.", "Use https:."},
 	{SourceMachinePath, Note, false, "A configuration of the repository starts a server by a full path, which holds on one machine only.", "Name the command without its folder, or relative to `${workspaceFolder}`."},
 	{LockfileMissing, Critical, false, "There is no lockfile.", "Run `agentgateway init`."},
 	{LockfileInvalid, Critical, false, "The lockfile cannot be read.", "Mend it at the place named, or restore it with `git checkout -- agentgateway.lock`."},

@@ -43,7 +43,7 @@ func (p *Project) Compare(ctx context.Context, opts CompareOptions) (*report.Rep
 
 // compareLive adds to rep how the live servers differ from the lockfile.
 func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Base, opts CompareOptions, rep *report.Report) error {
-	set, err := p.configured(ctx)
+	set, err := p.configured(ctx, file, nil)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 		return nil, err
 	}
 	judged.noteOlder(rep.Findings)
-	set, err := p.configured(ctx)
+	set, err := p.configured(ctx, file, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ type InitOptions struct {
 	Listing
 	NoWorkflow   bool
 	AllowPrivate []string // as in LockOptions
+	AllowLiteral []string // as in LockOptions
 }
 
 // WorkflowPath is where init writes the gate's workflow.
@@ -78,7 +79,7 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate})
+	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate, AllowLiteral: opts.AllowLiteral})
 	if err != nil {
 		return nil, err
 	}

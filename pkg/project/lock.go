@@ -24,6 +24,7 @@ type LockOptions struct {
 	Include      []string // kinds to cover more, as words of covers
 	Exclude      []string // kinds to cover no longer
 	AllowPrivate []string // servers that may stand at private addresses
+	AllowLiteral []string // servers whose sources may hold what looks like a secret
 }
 
 // Lock lists every configured server and writes what it shows. A server that
@@ -38,7 +39,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	set, err := p.configured(ctx)
+	set, err := p.configured(ctx, file, opts.AllowLiteral)
 	if err != nil {
 		return nil, err
 	}
@@ -231,6 +232,11 @@ func (o LockOptions) apply(subjects []*subject) error {
 			return fmt.Errorf("%q is not a kind that can be covered; the kinds are %q", word, surface.AllCovers())
 		}
 	}
+	for _, name := range o.AllowLiteral {
+		if !slices.ContainsFunc(subjects, func(s *subject) bool { return s.name == name && s.configured != nil }) {
+			return fmt.Errorf("--allow-literal %s: there is no such server in this run", name)
+		}
+	}
 	for _, name := range o.AllowPrivate {
 		i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == name && s.source != nil })
 		if i < 0 {
@@ -311,11 +317,23 @@ func (p *Project) applyListed(s *subject, next *pending, entry *report.Server) {
 // withSource adds what the listing cannot tell: that the entry now records
 // another source.
 func (p *Project) withSource(s *subject, changes []drift.Change) []drift.Change {
-	if s.locked.Source == nil || !s.locked.Source.Equal(s.source) || s.locked.Source.AllowPrivate == s.source.AllowPrivate {
+	if s.locked.Source == nil || !s.locked.Source.Equal(s.source) {
 		return changes
 	}
-	a := drift.Aspect{Code: finding.SourceChanged, Grade: finding.Critical, Path: "source.allowPrivate", Summary: "private addresses are now allowed"}
-	return append([]drift.Change{{Kind: surface.KindSource, Status: drift.Changed, Aspects: []drift.Aspect{a}}}, changes...)
+	var aspects []drift.Aspect
+	add := func(path, summary string) {
+		aspects = append(aspects, drift.Aspect{Code: finding.SourceChanged, Grade: finding.Critical, Path: path, Summary: summary})
+	}
+	if s.locked.Source.AllowPrivate != s.source.AllowPrivate {
+		add("source.allowPrivate", "private addresses are now allowed")
+	}
+	if !slices.Equal(s.locked.Source.AllowLiteral, s.source.AllowLiteral) {
+		add("source.allowLiteral", "other words that look like secrets are now accepted")
+	}
+	if len(aspects) == 0 {
+		return changes
+	}
+	return append([]drift.Change{{Kind: surface.KindSource, Status: drift.Changed, Aspects: aspects}}, changes...)
 }
 
 // applyGone drops the entry of a server that is no longer configured, or keeps it

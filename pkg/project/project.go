@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -260,8 +261,9 @@ func (e *codedError) Unwrap() error { return e.error }
 func (e *codedError) Code() finding.Code { return e.code }
 
 // configured reads the configurations. Servers come by name; what could not be
-// decided is among the findings of the set.
-func (p *Project) configured(ctx context.Context) (*config.Set, error) {
+// decided is among the findings of the set. What looks like a secret is accepted
+// where the lockfile says so, and in the servers that accept names.
+func (p *Project) configured(ctx context.Context, file *lockfile.File, accept []string) (*config.Set, error) {
 	root, err := os.OpenRoot(p.Root)
 	if err != nil {
 		return nil, err
@@ -271,6 +273,10 @@ func (p *Project) configured(ctx context.Context) (*config.Set, error) {
 		Root: p.Root, Repository: root.FS(), Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },
 		Home: p.Env.Home, ConfigHome: p.Env.ConfigHome, GOOS: p.Env.GOOS, Direct: p.options.Direct,
+		AllowLiteral: func(server string, run canonical.Digest) bool {
+			locked := file.Server(server)
+			return slices.Contains(accept, server) || locked != nil && locked.Source != nil && slices.Contains(locked.Source.AllowLiteral, run)
+		},
 	})
 	var invalid *config.FileError
 	if errors.As(err, &invalid) {
