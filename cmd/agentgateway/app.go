@@ -24,6 +24,8 @@ const (
 	exitFindings  = 1 // a finding at or above the failing grade
 	exitBadRun    = 2 // the run could not begin
 	exitUndecided = 3 // something could not be checked
+
+	exitInterrupted = 130 // as shells have it: 128 and the number of SIGINT
 )
 
 // app is the outside world of one run.
@@ -145,6 +147,10 @@ type helpExit int
 func (a *app) fail(err error) int {
 	if err == nil {
 		return exitOK
+	}
+	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.stderr, "interrupted")
+		return exitInterrupted
 	}
 	code := exitBadRun
 	var e *exitError

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -97,9 +98,21 @@ func (a *app) projectEnv() project.Env {
 	}
 	return project.Env{
 		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, StateDir: state,
-		GOOS: runtime.GOOS, Now: time.Now, Program: a.program, Version: version,
+		GOOS: runtime.GOOS, Machine: a.machine(), Now: time.Now, Program: a.program, Version: version,
 		Progress: func(line string) { fmt.Fprintln(a.stderr, textcheck.Terminal(textcheck.Clip(line, 2000))) },
 	}
+}
+
+// machine is what texts of servers may repeat of this machine.
+func (a *app) machine() project.Machine {
+	host, _ := os.Hostname() // without one it is not looked for
+	m := project.Machine{Hostname: host, User: cmp.Or(a.env("USER"), a.env("USERNAME")), Zone: a.env("TZ")}
+	if target, err := os.Readlink("/etc/localtime"); m.Zone == "" && err == nil {
+		if _, zone, ok := strings.Cut(target, "/zoneinfo/"); ok {
+			m.Zone = zone
+		}
+	}
+	return m
 }
 
 // githubOutputs writes the annotations of a GitHub job, unless they are what

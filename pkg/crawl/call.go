@@ -42,10 +42,16 @@ type link struct {
 	shut func(hard bool)
 
 	once     sync.Once
+	closed   atomic.Bool
 	answered atomic.Bool
 }
 
-func (l *link) close(hard bool) { l.once.Do(func() { l.shut(hard) }) }
+func (l *link) close(hard bool) {
+	l.once.Do(func() {
+		l.closed.Store(true)
+		l.shut(hard)
+	})
+}
 
 // A cause keeps the first error that was reported.
 type cause struct {
@@ -116,28 +122,43 @@ func (s *Session) params(params map[string]any) (json.RawMessage, error) {
 // call asks the server and returns the exact bytes of the result. No answer
 // within timeout ends the connection.
 func (s *Session) call(ctx context.Context, method string, params map[string]any, timeout time.Duration) (json.RawMessage, error) {
+	_, result, err := s.ask(ctx, method, params, timeout, true)
+	return result, err
+}
+
+// ask is call; where impatient is false, no answer within timeout leaves the
+// connection open. It returns the id of the request as well.
+func (s *Session) ask(ctx context.Context, method string, params map[string]any, timeout time.Duration, impatient bool) (jsonrpc.ID, json.RawMessage, error) {
 	encoded, err := s.params(params)
 	if err != nil {
-		return nil, err
+		return jsonrpc.ID{}, nil, err
 	}
 	s.calls++
 	id, err := jsonrpc.MakeID(float64(s.calls))
 	if err != nil {
-		return nil, err
+		return id, nil, err
 	}
+	parent := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { s.link.close(true) })()
+	ends := ctx
+	if !impatient {
+		ends = parent
+	}
+	defer context.AfterFunc(ends, func() { s.link.close(true) })()
 	s.link.cause.clear()
 	response, err := s.exchange(ctx, &jsonrpc.Request{ID: id, Method: method, Params: encoded})
+	if !impatient && errors.Is(context.Cause(ctx), errTimeout) {
+		return id, nil, &UnreachableError{Host: s.link.peer, Doing: method, Timeout: timeout}
+	}
 	if err != nil {
-		return nil, s.explain(ctx, method, timeout, err)
+		return id, nil, s.explain(ctx, method, timeout, err)
 	}
 	s.link.answered.Store(true)
 	if response.Error != nil {
-		return nil, s.explain(ctx, method, timeout, response.Error)
+		return id, nil, s.explain(ctx, method, timeout, response.Error)
 	}
-	return response.Result, nil
+	return id, response.Result, nil
 }
 
 var errTimeout = errors.New("no answer in time")
@@ -156,6 +177,10 @@ func (s *Session) exchange(ctx context.Context, request *jsonrpc.Request) (*json
 		switch m := message.(type) {
 		case *jsonrpc.Response:
 			if m.ID == request.ID {
+				return m, nil
+			}
+			if m.ID == s.probe && s.probe.IsValid() && m.Error == nil {
+				s.discovered = m.Result
 				return m, nil
 			}
 		case *jsonrpc.Request:
@@ -211,7 +236,7 @@ func (s *Session) explain(ctx context.Context, method string, timeout time.Durat
 		}
 	}
 	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) {
+	if errors.As(err, &rpc) && (rpc.Code != codeRejected || s.link.cause.get() == nil) {
 		return &ProtocolError{Doing: method, Code: rpc.Code, Detail: fmt.Sprintf("error %d, %s", rpc.Code, quote(rpc.Message)), Err: err}
 	}
 	var p *ProtocolError

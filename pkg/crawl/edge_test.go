@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -133,7 +135,10 @@ func TestEdge10EmptyListIsListedOverAFreshConnection(t *testing.T) {
 	calls := 0
 	job := Job{Target: target, Covers: surface.DefaultCovers(), Differs: func(f surface.Surface) Difference {
 		calls++
-		return Difference{Vanished: len(f.Lists[surface.KindTool].Definitions) == 0}
+		if len(f.Lists[surface.KindTool].Definitions) == 0 {
+			return Changed
+		}
+		return Same
 	}}
 	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil {
@@ -163,7 +168,7 @@ func TestEdge10EmptyListIsListedOverAFreshConnection(t *testing.T) {
 func TestEdge11TextThatChangesFromListToList(t *testing.T) {
 	s, target := serve(t, upstream.Options{})
 	s.Flip("echo", "one", "two")
-	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Difference{Changed: true} }}
+	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Changed }}
 	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -171,18 +176,21 @@ func TestEdge11TextThatChangesFromListToList(t *testing.T) {
 		if len(r.Unstable) != 1 || r.Unstable[0].Name != "echo" || r.Unstable[0].First == r.Unstable[0].Second {
 			t.Errorf("unstable %v, want echo with two digests", r.Unstable)
 		}
+		if u := r.Unstable[0]; !strings.Contains(string(u.FirstText), `"one"`) || !strings.Contains(string(u.SecondText), `"two"`) {
+			t.Errorf("texts %s and %s", u.FirstText, u.SecondText)
+		}
 		if d := definition(t, r.Listing, surface.KindTool, "echo"); d.Digest != r.Unstable[0].Second {
 			t.Errorf("the listing that counts is not the second")
 		}
 	})
-	if n := s.Requests("server/discover"); n != 1 {
-		t.Errorf("%d connections, want one", n)
+	if n := s.Requests("server/discover"); n != 2 {
+		t.Errorf("%d connections; a change is confirmed by a second", n)
 	}
 }
 
 func TestUnchangedIsListedOnce(t *testing.T) {
 	s, target := serve(t, upstream.Options{})
-	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Difference{} }}
+	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Same }}
 	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil || r.Unstable != nil {
 			t.Errorf("%v, %v", r.Err, r.Unstable)
@@ -301,7 +309,7 @@ func TestEdge26AnnotationsThatComeAndGo(t *testing.T) {
 		if err := s.SetAnnotations("echo", `{"readOnlyHint":false}`); err != nil {
 			t.Error(err)
 		}
-		return Difference{Changed: true}
+		return Changed
 	}}
 	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil || len(r.Unstable) != 1 || r.Unstable[0].Kind != surface.KindTool || r.Unstable[0].Name != "echo" {
@@ -454,8 +462,8 @@ func TestEdge35AbsentIsNotEmpty(t *testing.T) {
 			t.Errorf("%s is not absent", kind)
 		}
 	}
-	if s.Requests("resources/list") != 0 {
-		t.Error("a method was called whose capability is not declared")
+	if s.Requests("resources/list") != 1 {
+		t.Error("a list was not asked for because no capability declares it")
 	}
 }
 
@@ -542,4 +550,68 @@ func TestOneFailureDoesNotStopTheOthers(t *testing.T) {
 	if !slices.Equal(got, []bool{false, true, false, true}) {
 		t.Errorf("%v", got)
 	}
+}
+
+// A server that is met for the first time is listed twice over one connection:
+// what moves while it is listed is found, and it is started once.
+func TestEdge43And50FirstMetIsListedTwiceOverOneConnection(t *testing.T) {
+	met := func(t *testing.T, s *upstream.Server, target Target) Result {
+		t.Helper()
+		var got Result
+		job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
+		l := lister(func(o *Options) { o.Limits.Settle = 10 * time.Millisecond })
+		l.ListAll(t.Context(), []Job{job}, 0, func(r Result) { got = r })
+		if got.Err != nil {
+			t.Fatal(got.Err)
+		}
+		if n := s.Requests("server/discover"); n != 1 {
+			t.Errorf("%d connections, want one", n)
+		}
+		return got
+	}
+	t.Run("a walk that is another each time", func(t *testing.T) {
+		s, target := serve(t, upstream.Options{})
+		s.Flip("echo", "one", "two")
+		if r := met(t, s, target); len(r.Unstable) != 1 || r.Unstable[0].Name != "echo" {
+			t.Errorf("unstable %v", r.Unstable)
+		}
+	})
+	t.Run("nothing at first", func(t *testing.T) {
+		s, target := serve(t, upstream.Options{})
+		s.EmptyFirst(1)
+		if r := met(t, s, target); len(r.Unstable) != 0 || len(names(r.Listing, surface.KindTool)) != 3 {
+			t.Errorf("unstable %v, tools %v", r.Unstable, names(r.Listing, surface.KindTool))
+		}
+	})
+	t.Run("nothing ever", func(t *testing.T) {
+		s, target := serve(t, upstream.Options{})
+		s.SetToolsRaw(nil)
+		if r := met(t, s, target); len(r.Unstable) != 0 || !r.Listing.Surface.IsEmpty() || s.Requests("tools/list") != 2 {
+			t.Errorf("unstable %v, %d lists", r.Unstable, s.Requests("tools/list"))
+		}
+	})
+}
+
+// Over stdio a server that announces its list is listed again at once.
+func TestEdge43AnAnnouncedListIsNotWaitedFor(t *testing.T) {
+	lists := 0
+	start := scripted(func(_ int, method string, id json.RawMessage) (string, error) {
+		switch method {
+		case "server/discover":
+			return result(id, `{"supportedVersions":["2026-07-28"],"capabilities":{}}`), nil
+		case "tools/list":
+			if lists++; lists == 1 {
+				return result(id, `{"tools":[]}`) + `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n", nil
+			}
+			return result(id, `{"tools":[{"name":"late","inputSchema":{}}]}`), nil
+		}
+		return "", nil
+	})
+	l := lister(func(o *Options) { o.Start = start })
+	job := Job{Target: Target{Transport: lockfile.Stdio, Command: "late"}, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
+	l.ListAll(t.Context(), []Job{job}, 0, func(r Result) {
+		if r.Err != nil || len(names(r.Listing, surface.KindTool)) != 1 {
+			t.Errorf("%+v, %v", r.Listing, r.Err)
+		}
+	})
 }

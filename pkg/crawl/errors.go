@@ -1,8 +1,11 @@
 package crawl
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +96,11 @@ type ProtocolError struct {
 	Detail string
 	Code   int64 // of a JSON-RPC error, else 0
 	Status int   // of an HTTP answer that is an error, else 0
+	Answer bool  // it was a result, which cannot be used
 	Err    error
+
+	sessionLost  bool // the server has forgotten the session, which can be begun again
+	legacyStream bool // it was the event stream of the older transport
 }
 
 func (e *ProtocolError) Error() string {
@@ -105,8 +112,15 @@ func (e *ProtocolError) Unwrap() error { return e.Err }
 
 // Hint implements [Hinter].
 func (e *ProtocolError) Hint() string {
-	if e.Status >= 500 {
+	switch {
+	case e.legacyStream, slices.Contains([]int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusLengthRequired}, e.Status):
+		return `it may speak the older HTTP+SSE transport only: add "type": "sse" to the server's configuration`
+	case e.Status == http.StatusTooManyRequests, e.Status == http.StatusServiceUnavailable:
+		return "the server is busy; run again later, or give it longer with --timeout"
+	case e.Status >= 500:
 		return "the server has a fault of its own; run again later"
+	case e.Status >= 300 && e.Status < 400:
+		return "configure the address that it redirects to, if that is meant"
 	}
 	return "check that the address or command is that of an MCP server, and ask its authors"
 }
@@ -168,6 +182,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // Hint implements [Hinter].
 func (e *StartError) Hint() string {
+	if program, args, ok := strings.Cut(e.Command, " "); ok && e.NotFound {
+		words, _ := json.Marshal(strings.Fields(args)) // strings have a JSON form
+		return fmt.Sprintf(`the member "command" holds arguments too: write "command": %q, "args": %s`, program, words)
+	}
 	if e.NotFound {
 		return "install " + e.Command + ", or put its folder on PATH; give the command by name, since full paths differ between machines"
 	}

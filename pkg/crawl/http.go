@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,8 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -160,15 +163,59 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, g.fail(ctx, err)
 		}
 	}
-	resp, err := g.base.RoundTrip(g.dress(req.Clone(ctx)))
+	resp, err := g.patiently(ctx, req)
 	if err != nil {
 		return nil, g.fail(ctx, err)
 	}
-	resp.Body = &meter{resp.Body, g}
+	resp.Body = &meter{ReadCloser: resp.Body, gate: g, post: req.Method == http.MethodPost}
 	if resp.StatusCode >= 400 {
 		_ = g.cause.set(g.statusError(resp))
 	}
 	return resp, nil
+}
+
+// patiently sends a request, and sends it again where the server asks for a moment
+// (429 and 503), as long as the time for an answer lasts.
+func (g *gate) patiently(ctx context.Context, req *http.Request) (*http.Response, error) {
+	until := time.Now().Add(g.opts.Limits.Timeout)
+	for {
+		again := req.Clone(ctx)
+		if req.GetBody != nil {
+			var err error
+			if again.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		resp, err := g.base.RoundTrip(g.dress(again))
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+			return resp, err
+		}
+		wait := retryAfter(resp.Header)
+		if req.Body != nil && req.GetBody == nil || time.Now().Add(wait).After(until) {
+			return resp, nil
+		}
+		_ = resp.Body.Close()
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// retryAfter is how long a server asks to wait (RFC 9110, section 10.2.3), at
+// least retryPause.
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return max(retryPause, time.Duration(seconds)*time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(retryPause, time.Until(at))
+	}
+	return retryPause
 }
 
 // dress adds the headers that the SDK does not.
@@ -200,8 +247,16 @@ func (g *gate) fail(ctx context.Context, err error) error {
 // statusError describes an answer that is an HTTP error.
 func (g *gate) statusError(resp *http.Response) error {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		return &ProtocolError{Doing: "a request", Status: resp.StatusCode,
-			Detail: fmt.Sprintf("HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
+		e := &ProtocolError{Doing: "a request", Status: resp.StatusCode,
+			Detail: strings.TrimRight(fmt.Sprintf("HTTP status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), " ")}
+		if resp.Request != nil && resp.Request.Header.Get("Mcp-Session-Id") != "" && resp.StatusCode == http.StatusNotFound {
+			e.sessionLost = true
+			e.Detail += ": it does not know the session any more"
+		}
+		if wait := resp.Header.Get("Retry-After"); wait != "" {
+			e.Detail += ", and asks to wait for " + quote(wait)
+		}
+		return e
 	}
 	e := &AuthError{Host: g.host, Status: resp.StatusCode}
 	if challenge := strings.Join(resp.Header.Values("WWW-Authenticate"), ", "); challenge != "" {
@@ -224,7 +279,7 @@ func (g *gate) checkRedirect(req *http.Request, via []*http.Request) error {
 	var why string
 	switch status := req.Response.StatusCode; {
 	case status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect:
-		why = fmt.Sprintf("it redirects with status %d; 307 and 308 are followed", status)
+		why = fmt.Sprintf("it redirects to %s with status %d; 307 and 308 are followed, within one origin", quote(originOf(req.URL)), status)
 	case len(via) > maxRedirects:
 		why = fmt.Sprintf("it redirects more than %d times", maxRedirects)
 	case originOf(req.URL) != g.origin:
@@ -238,7 +293,9 @@ func (g *gate) checkRedirect(req *http.Request, via []*http.Request) error {
 // A meter counts the bytes of an answer.
 type meter struct {
 	io.ReadCloser
-	gate *gate
+	gate  *gate
+	post  bool // it answers a message, not the request for a stream
+	begun bool
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -246,5 +303,10 @@ func (m *meter) Read(p []byte) (int, error) {
 	if over := m.gate.budget.spend(n); over != nil {
 		return 0, m.gate.cause.set(over)
 	}
+	if m.post && !m.begun && bytes.HasPrefix(bytes.TrimLeft(p[:n], "\r\n\ufeff"), []byte("event: endpoint")) {
+		return 0, m.gate.cause.set(&ProtocolError{Doing: "a request", legacyStream: true,
+			Detail: "the event stream of the older HTTP+SSE transport in place of an answer"})
+	}
+	m.begun = m.begun || n > 0
 	return n, err
 }

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/x509"
@@ -255,6 +256,106 @@ func TestNotAServer(t *testing.T) {
 				t.Errorf("error %T %v, want a ProtocolError", err, err)
 			}
 		})
+	}
+}
+
+// Each status is named as what it is, with what to do about it.
+func TestStatusIsNamed(t *testing.T) {
+	for status, want := range map[int]struct{ says, hint string }{
+		http.StatusFound:               {`redirects to "https://elsewhere.example:443" with status 302`, "configure the address"},
+		http.StatusMethodNotAllowed:    {"405 Method Not Allowed", `"type": "sse"`},
+		http.StatusNotAcceptable:       {"406 Not Acceptable", `"type": "sse"`},
+		http.StatusLengthRequired:      {"411 Length Required", `"type": "sse"`},
+		http.StatusTooManyRequests:     {"429 Too Many Requests, and asks to wait for \"3600\"", "--timeout"},
+		http.StatusInternalServerError: {"500 Internal Server Error", "fault of its own"},
+		http.StatusBadGateway:          {"502 Bad Gateway", "fault of its own"},
+		http.StatusServiceUnavailable:  {"503 Service Unavailable, and asks to wait for \"3600\"", "busy"},
+		599:                            {"HTTP status 599", "fault of its own"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "https://elsewhere.example/mcp?key=s3cret")
+			if status == 429 || status == 503 {
+				w.Header().Set("Retry-After", "3600")
+			}
+			w.WriteHeader(status)
+		}))
+		_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+		var p *ProtocolError
+		if !errors.As(err, &p) || !strings.Contains(p.Error(), want.says) || !strings.Contains(p.Hint(), want.hint) {
+			t.Errorf("%d: %v", status, err)
+		}
+		if err != nil && (strings.Contains(err.Error(), "rejected by transport") || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%d: %v", status, err)
+		}
+		server.Close()
+	}
+}
+
+// A busy server is asked again when it wants to be.
+func TestABusyServerIsAskedAgain(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		mock := upstream.New(upstream.Options{})
+		var refused atomic.Bool
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refused.CompareAndSwap(false, true) {
+				w.Header().Set("Retry-After", "0")
+				w.WriteHeader(status)
+				return
+			}
+			mock.ServeHTTP(w, r)
+		}))
+		listing := mustList(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+		if len(names(listing, surface.KindTool)) != 3 {
+			t.Errorf("%d: tools %v", status, names(listing, surface.KindTool))
+		}
+		server.Close()
+		_ = mock.Close()
+	}
+}
+
+// A session that the server has lost is begun again, once.
+func TestEdge54ALostSessionIsBegunAgainOnce(t *testing.T) {
+	for lost, ok := range map[int32]bool{1: true, 2: false} {
+		mock := upstream.New(upstream.Options{NoDiscover: true})
+		var count atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if bytes.Contains(body, []byte(`"tools/list"`)) && count.Add(1) <= lost {
+				http.Error(w, "Session not found", http.StatusNotFound)
+				return
+			}
+			mock.ServeHTTP(w, r)
+		}))
+		_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+		if (err == nil) != ok {
+			t.Errorf("lost %d times: %v", lost, err)
+		}
+		if !ok && !strings.Contains(err.Error(), "does not know the session any more") {
+			t.Error(err)
+		}
+		server.Close()
+		_ = mock.Close()
+	}
+}
+
+// The address of the older transport answers a message with its own stream.
+func TestEdge54AnEventStreamForAnAnswer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "event: endpoint\ndata: /messages?session=1\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+	var p *ProtocolError
+	if !errors.As(err, &p) || !strings.Contains(p.Hint(), `"type": "sse"`) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -7,6 +7,8 @@ import "time"
 type Limits struct {
 	StartTimeout time.Duration // until the first answer of a stdio server
 	Timeout      time.Duration // for each answer after that, and for HTTP
+	Probe        time.Duration // for the answer to server/discover before initialize is sent
+	Settle       time.Duration // for a server that shows nothing to get its lists ready
 	Bytes        int64         // of everything that one listing reads
 	Definitions  int           // of all kinds together
 	Pages        int           // of all kinds together
@@ -16,6 +18,8 @@ type Limits struct {
 const (
 	DefaultStartTimeout = 120 * time.Second // a cold npx downloads first
 	DefaultTimeout      = 30 * time.Second
+	DefaultProbe        = 5 * time.Second
+	DefaultSettle       = 2 * time.Second
 	DefaultBytes        = 64 << 20
 	DefaultDefinitions  = 10_000
 	DefaultPages        = 1_000
@@ -39,6 +43,8 @@ const (
 	maxRedirects = 3
 	// maxReconnects is how often an interrupted answer may be resumed.
 	maxReconnects = 2
+	// retryPause is the shortest wait before a busy server is asked again.
+	retryPause = 500 * time.Millisecond
 	// maxQuoted is how much of a server's own words an error repeats.
 	maxQuoted = 300
 )
@@ -49,6 +55,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
+	}
+	if l.Probe == 0 {
+		l.Probe = DefaultProbe
+	}
+	if l.Settle == 0 {
+		l.Settle = DefaultSettle
 	}
 	if l.Bytes == 0 {
 		l.Bytes = DefaultBytes

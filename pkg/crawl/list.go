@@ -23,17 +23,26 @@ type Listing struct {
 	Notes       []finding.Finding
 }
 
-// capabilityOf is the capability that offers a kind of definition.
-var capabilityOf = map[surface.Kind]string{
-	surface.KindTool:             "tools",
-	surface.KindPrompt:           "prompts",
-	surface.KindResourceTemplate: "resources",
-	surface.KindResource:         "resources",
+// List reads what covers names, every page of it, whatever capabilities the server
+// declares: some declare too little, and clients ask all the same. What the server
+// does not offer (-32601) has no entry in the surface's Lists. A session that the
+// server has forgotten is begun again, once.
+func (s *Session) List(ctx context.Context, covers []string) (*Listing, error) {
+	listing, err := s.list(ctx, covers)
+	var lost *ProtocolError
+	if !errors.As(err, &lost) || !lost.sessionLost {
+		return listing, err
+	}
+	fresh, openErr := s.lister.Open(ctx, s.target)
+	if openErr != nil {
+		return nil, openErr
+	}
+	s.Close()
+	*s = *fresh
+	return s.list(ctx, covers)
 }
 
-// List reads what covers names, every page of it. What the server does not offer
-// has no entry in the surface's Lists.
-func (s *Session) List(ctx context.Context, covers []string) (*Listing, error) {
+func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 	s.budget.reset()
 	s.listChanged = false
 	var (
@@ -44,13 +53,13 @@ func (s *Session) List(ctx context.Context, covers []string) (*Listing, error) {
 		out.Instructions = surface.NewInstructions(*s.instructions)
 	}
 	for _, kind := range surface.ListKinds() {
-		if !slices.Contains(covers, kind.Cover) || !s.capabilities[capabilityOf[kind.Kind]] {
+		if !slices.Contains(covers, kind.Cover) {
 			continue
 		}
 		raws, err := s.pages(ctx, kind, &count)
 		var p *ProtocolError
 		if errors.As(err, &p) && p.Code == codeMethodNotFound {
-			continue // declared, but not offered
+			continue // not offered
 		}
 		if err != nil {
 			return nil, err

@@ -25,6 +25,9 @@ const (
 	codeMethodNotFound     = -32601
 	codeInvalidParams      = -32602
 	codeUnsupportedVersion = -32022
+	// codeRejected is what the SDK says of a message that its transport could not
+	// deliver; why is known to the transport.
+	codeRejected = -32005
 )
 
 // A Session is one server that is ready to be listed. It is not safe for
@@ -37,11 +40,13 @@ type Session struct {
 	budget *budget
 
 	version      string
-	capabilities map[string]bool
 	info         ServerInfo
 	instructions *string
 	listChanged  bool
 	announces    bool // it declares that it tells when a list changes
+
+	probe      jsonrpc.ID      // of a question that initialize has overtaken; not valid where there is none
+	discovered json.RawMessage // its answer, where that came first
 }
 
 // ServerInfo is what a server says it is. It decides nothing.
@@ -78,33 +83,50 @@ func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
 	return s, err
 }
 
-// isOldServer reports whether an answer to initialize is one that a legacy server
-// gives to a message at its stream's address.
+// isOldServer reports whether an answer to initialize is one that a legacy server,
+// or what stands before it, gives to a message at its stream's address.
 func isOldServer(err error) bool {
 	var p *ProtocolError
-	return errors.As(err, &p) && p.Code == 0 &&
-		slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, p.Status)
+	return errors.As(err, &p) && p.Code == 0 && (p.legacyStream || slices.Contains([]int{
+		http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusLengthRequired,
+	}, p.Status))
 }
 
 type connectFunc func(ctx context.Context, b *budget) (*link, error)
 
-// negotiate tries the protocol versions, each over a connection of its own.
+// negotiate settles the protocol version. The newest is tried first; where the
+// server answers that with an error, initialize goes over the same connection. A
+// connection that the first try has broken is opened once more, and then
+// initialize is all that is sent.
 func (l *Lister) negotiate(ctx context.Context, t Target, connect connectFunc, modern bool) (*Session, error) {
-	if modern {
-		s, err := l.attempt(ctx, t, connect, (*Session).discover)
-		if err == nil || final(err) || ctx.Err() != nil {
-			return s, err
+	if !modern {
+		return l.attempt(ctx, t, connect, (*Session).initialize)
+	}
+	s, err := l.attempt(ctx, t, connect, (*Session).greet)
+	if err == nil || final(err) || ctx.Err() != nil || timedOut(err) && t.Transport == lockfile.Stdio {
+		return s, err
+	}
+	s, err = l.attempt(ctx, t, connect, (*Session).initialize)
+	if answered(err) && t.Transport != lockfile.Stdio {
+		// It may be one of the newest version that was slow to wake up.
+		if late, lateErr := l.attempt(ctx, t, connect, (*Session).discoverPatiently); lateErr == nil {
+			return late, nil
 		}
 	}
-	version := versionsLegacy[0]
-	for {
-		s, err := l.attempt(ctx, t, connect, func(s *Session, ctx context.Context) error { return s.initialize(ctx, version) })
-		next := olderVersion(err)
-		if next == "" || next >= version {
-			return s, err
-		}
-		version = next
-	}
+	return s, err
+}
+
+// answered reports whether the server gave an answer of the protocol, if only an
+// error.
+func answered(err error) bool {
+	var p *ProtocolError
+	return errors.As(err, &p) && p.Code != 0
+}
+
+func timedOut(err error) bool {
+	var start *StartError
+	var unreachable *UnreachableError
+	return errors.As(err, &start) && start.Silent || errors.As(err, &unreachable) && unreachable.Timeout > 0
 }
 
 // olderVersion returns the version to try after a server refused one: the newest
@@ -156,8 +178,43 @@ func (s *Session) greetTimeout() time.Duration {
 	return s.lister.opts.Limits.Timeout
 }
 
-// discover asks a server of 2026-07-28 what it is.
-func (s *Session) discover(ctx context.Context) error {
+// greet settles the protocol version over a connection that is new: it asks what
+// the server is as 2026-07-28 has it, and sends initialize where the answer is an
+// error, cannot be used, or does not come soon: some servers pass over what they
+// do not know.
+func (s *Session) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.greetTimeout(), errTimeout)
+	defer cancel()
+	patience := min(s.lister.opts.Limits.Probe, s.greetTimeout()/2)
+	s.version = versionModern
+	id, result, err := s.ask(ctx, "server/discover", nil, patience, s.target.Transport != lockfile.Stdio)
+	if err == nil {
+		err = s.greeting("server/discover", result)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case timedOut(err) && s.target.Transport == lockfile.Stdio && ctx.Err() == nil:
+		s.probe = id // its answer may still come, before or in place of the other
+	case !s.usable(err):
+		return err
+	}
+	if err := s.initialize(ctx); err != nil {
+		return err
+	}
+	s.probe = jsonrpc.ID{}
+	return nil
+}
+
+// usable reports whether the connection can be gone on with after an error.
+func (s *Session) usable(err error) bool {
+	var p *ProtocolError
+	return errors.As(err, &p) && p.Status == 0 && !s.link.closed.Load() && (p.Code != 0 || p.Answer)
+}
+
+// discoverPatiently asks a server of 2026-07-28 what it is, for as long as any
+// other answer may take.
+func (s *Session) discoverPatiently(ctx context.Context) error {
 	s.version = versionModern
 	result, err := s.call(ctx, "server/discover", nil, s.greetTimeout())
 	if err != nil {
@@ -166,12 +223,29 @@ func (s *Session) discover(ctx context.Context) error {
 	return s.greeting("server/discover", result)
 }
 
-// initialize greets a server of an older version.
-func (s *Session) initialize(ctx context.Context, version string) error {
+// initialize greets a server of an older version: it tries them over this
+// connection, the newest first.
+func (s *Session) initialize(ctx context.Context) error {
+	for version := versionsLegacy[0]; ; {
+		err := s.initializeAs(ctx, version)
+		next := olderVersion(err)
+		if next == "" || next >= version || !s.usable(err) {
+			return err
+		}
+		version = next
+	}
+}
+
+func (s *Session) initializeAs(ctx context.Context, version string) error {
 	s.version = ""
 	result, err := s.call(ctx, "initialize", map[string]any{
 		"protocolVersion": version, "capabilities": struct{}{}, "clientInfo": s.clientInfo(),
 	}, s.greetTimeout())
+	if s.discovered != nil { // the answer to what was asked first has come after all
+		result, s.version = s.discovered, versionModern
+		s.discovered = nil
+		return s.greeting("server/discover", result)
+	}
 	if err != nil {
 		return err
 	}
@@ -192,7 +266,6 @@ func (s *Session) greeting(method string, result json.RawMessage) error {
 	if method == "server/discover" {
 		supported = []string{versionModern}
 	}
-	s.capabilities = map[string]bool{}
 	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "protocolVersion":
@@ -219,7 +292,7 @@ func (s *Session) greeting(method string, result json.RawMessage) error {
 		return err
 	})
 	if err != nil {
-		return &ProtocolError{Doing: method, Detail: err.Error(), Err: err}
+		return &ProtocolError{Doing: method, Detail: err.Error(), Answer: true, Err: err}
 	}
 	for _, v := range versions {
 		if slices.Contains(supported, v) {
@@ -227,18 +300,16 @@ func (s *Session) greeting(method string, result json.RawMessage) error {
 			return nil
 		}
 	}
-	return &ProtocolError{Doing: method, Detail: fmt.Sprintf("it names no protocol version that is known here, but %s", quote(fmt.Sprint(versions)))}
+	return &ProtocolError{Doing: method, Answer: true, Detail: fmt.Sprintf("it names no protocol version that is known here, but %s", quote(fmt.Sprint(versions)))}
 }
 
-// readCapabilities notes which capabilities a server declares.
+// readCapabilities notes whether a server declares that it tells of changes.
 func (s *Session) readCapabilities(r *canonical.Reader) error {
 	if null, err := r.Null(); null || err != nil {
 		return err
 	}
-	return r.Object(func(key []byte) error {
-		name := string(key)
+	return r.Object(func([]byte) error {
 		value, err := r.Raw()
-		s.capabilities[name] = string(value) != "null" && string(value) != "false"
 		s.announces = s.announces || announcesChanges(value)
 		return err
 	})

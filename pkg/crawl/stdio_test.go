@@ -63,20 +63,33 @@ func result(id json.RawMessage, text string) string {
 
 const oldGreeting = `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"},"instructions":"hi"}`
 
-// A server of rmcp ends when the first message is not initialize; others report
-// an error; and one that knows only an old version says so in its answer.
-func TestEdge29And31FallbackStartsAFreshProcess(t *testing.T) {
-	for name, refuse := range map[string]error{"ends": io.EOF, "answers with an error": nil} {
+// What servers do with server/discover that do not know it: end (rmcp), answer with
+// an error, answer with what cannot be used, say nothing at all, or answer late. Only
+// the first has to be started again, and no error doubles a time-out.
+func TestEdge29And49OneStartWhateverTheProbeMeets(t *testing.T) {
+	once := []string{"1 server/discover", "1 initialize", "1 notifications/initialized", "1 tools/list"}
+	for name, test := range map[string]struct {
+		probe func(id json.RawMessage) (string, error)
+		want  []string
+	}{
+		"it ends": {func(json.RawMessage) (string, error) { return "", io.EOF },
+			[]string{"1 server/discover", "2 initialize", "2 notifications/initialized", "2 tools/list"}},
+		"it answers with an error": {func(id json.RawMessage) (string, error) {
+			return `{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32602,"message":"no"}}` + "\n", nil
+		}, once},
+		"its answer cannot be used": {func(id json.RawMessage) (string, error) { return result(id, `{"ok":true}`), nil }, once},
+		"it says nothing":           {func(json.RawMessage) (string, error) { return "", nil }, once},
+	} {
 		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
 			var seen []string
 			start := scripted(func(process int, method string, id json.RawMessage) (string, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				seen = append(seen, fmt.Sprint(process, " ", method))
 				switch method {
 				case "server/discover":
-					if refuse != nil {
-						return "", refuse
-					}
-					return `{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32602,"message":"no"}}` + "\n", nil
+					return test.probe(id)
 				case "initialize":
 					return result(id, oldGreeting), nil
 				case "tools/list":
@@ -84,24 +97,50 @@ func TestEdge29And31FallbackStartsAFreshProcess(t *testing.T) {
 				}
 				return "", nil
 			})
-			l := lister(func(o *Options) { o.Start = start })
+			l := lister(func(o *Options) { o.Start = start; o.Limits.Probe = 50 * time.Millisecond })
 			s, err := l.Open(t.Context(), Target{Transport: lockfile.Stdio, Command: "old"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			listing, err := s.List(t.Context(), surface.DefaultCovers())
+			listing, err := s.List(t.Context(), []string{"instructions", "tools"})
 			s.Close()
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []string{"1 server/discover", "2 initialize", "2 notifications/initialized", "2 tools/list"}
-			if !slices.Equal(seen, want) {
-				t.Errorf("messages %q, want %q", seen, want)
+			if !slices.Equal(seen, test.want) {
+				t.Errorf("messages %q, want %q", seen, test.want)
 			}
 			if listing.Version != "2024-11-05" || listing.ServerInfo != (ServerInfo{"old", "1"}) || listing.Surface.Instructions.Text != "hi" {
 				t.Errorf("%+v", listing)
 			}
 		})
+	}
+}
+
+// A server that is slow to start reads both questions at once, and is taken at its
+// first answer; what it then says to the other is passed over.
+func TestASlowServerOfTheNewestVersion(t *testing.T) {
+	var first json.RawMessage
+	start := scripted(func(_ int, method string, id json.RawMessage) (string, error) {
+		switch method {
+		case "server/discover":
+			first = id
+		case "initialize":
+			return result(first, `{"supportedVersions":["2026-07-28"],"capabilities":{}}`) +
+				`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no"}}` + "\n", nil
+		case "tools/list":
+			return result(id, `{"tools":[]}`), nil
+		}
+		return "", nil
+	})
+	l := lister(func(o *Options) { o.Start = start; o.Limits.Probe = 20 * time.Millisecond })
+	s, err := l.Open(t.Context(), Target{Transport: lockfile.Stdio, Command: "slow"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if listing, err := s.List(t.Context(), []string{"tools"}); err != nil || listing.Version != "2026-07-28" {
+		t.Errorf("%+v, %v", listing, err)
 	}
 }
 
@@ -113,8 +152,9 @@ func TestEdge29AnOlderVersionIsTriedWhereTheServerAsks(t *testing.T) {
 		"it refuses them": {`{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := scripted(func(process int, method string, id json.RawMessage) (string, error) {
-				if process < 3 {
+			asked := 0
+			start := scripted(func(_ int, method string, id json.RawMessage) (string, error) {
+				if asked++; asked < 3 {
 					return `{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + test.refusal + `}` + "\n", nil
 				}
 				return result(id, strings.Replace(oldGreeting, "2024-11-05", test.want, 1)), nil
@@ -146,6 +186,8 @@ func TestServerSpeaksBetween(t *testing.T) {
 				`{"jsonrpc":"2.0","id":99,"result":{"tools":[{"name":"forged"}]}}` + "\n" +
 				`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n" +
 				"\ufeff" + result(id, `{"tools":[]}`), nil
+		case "prompts/list", "resources/list", "resources/templates/list":
+			return `{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no"}}` + "\n", nil
 		case "":
 			answers <- string(id)
 		}

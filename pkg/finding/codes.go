@@ -48,6 +48,8 @@ const (
 	ServerNotStarted    Code = "server-not-started"
 	EgressDenied        Code = "egress-denied"
 	StdoutNoise         Code = "stdout-noise"
+	ServerEmpty         Code = "server-empty"
+	MachineText         Code = "machine-text"
 	ConfigInvalid       Code = "config-invalid"
 	ConfigEntryInvalid  Code = "config-entry-invalid"
 	ConfigConflict      Code = "config-conflict"
@@ -171,6 +173,8 @@ var codes = []Description{
 	{ServerNotStarted, Warning, true, "A server was not started because the run may start nothing.", "Run without `--no-exec` where starting it is acceptable."},
 	{EgressDenied, Warning, true, "A server's address may not be contacted.", "Where a private address is meant, run `agentgateway lock --allow-private NAME`."},
 	{StdoutNoise, Note, false, "A server wrote lines to its output that are not messages.", "Ask the server's authors to write them to standard error."},
+	{ServerEmpty, Warning, false, "A new server shows nothing: no tool, prompt or template.", "Run the server by hand and see what it waits for; remove it where it is not used."},
+	{MachineText, Note, false, "A text differs only in what is of the machine or the day: a folder, a name, a time zone, a date.", "Set what the hint names, so that it is the same everywhere, then lock again."},
 	{ConfigInvalid, Critical, true, "A configuration file cannot be read.", "Mend the file at the place named."},
 	{ConfigEntryInvalid, Warning, true, "A server's entry in a configuration is not valid.", "Mend the entry at the place named."},
 	{ConfigConflict, Warning, true, "One name is configured with two different sources.", "Give the servers different names, or make the entries equal."},

@@ -203,31 +203,17 @@ func verbOf(source *lockfile.Source) string {
 	return "contacting"
 }
 
-// differs tells a listing apart from the locked surface. A server that shows
-// nothing at all may only have started: that counts as vanished.
+// differs tells a listing apart from the locked surface.
 func (p *Project) differs(s *subject, found surface.Surface) crawl.Difference {
-	d := crawl.Difference{Vanished: emptySurface(found)}
 	if s.locked == nil {
-		return d
+		return crawl.Unknown
 	}
 	for _, c := range p.compare(s, found) {
 		if c.Kind != surface.KindSource {
-			d.Changed = true
-			d.Vanished = d.Vanished || c.Status == drift.Removed
+			return crawl.Changed
 		}
 	}
-	return d
-}
-
-// emptySurface reports a listing without a single tool or prompt: servers that
-// are still starting often look so.
-func emptySurface(found surface.Surface) bool {
-	for _, l := range found.Lists {
-		if len(l.Definitions) > 0 {
-			return false
-		}
-	}
-	return len(found.Refused) == 0
+	return crawl.Same
 }
 
 // compare tells how a listing differs from the locked surface of a subject.
@@ -256,11 +242,13 @@ func (p *Project) take(s *subject, result crawl.Result) {
 	s.surface = &result.Listing.Surface
 	s.moving = result.Unstable
 	for _, u := range s.moving {
-		f := finding.New(finding.Unstable, finding.Place{Server: s.name, Kind: u.Kind, Name: u.Name}, "differs between two listings of this run")
-		f.Detail = fmt.Sprintf("first:  %s\nsecond: %s", orAbsent(u.First), orAbsent(u.Second))
-		s.add(f)
+		s.add(s.unstable(u))
 	}
 	s.changes = p.compare(s, *s.surface)
+	p.volatile(s)
+	if s.locked == nil && s.surface.IsEmpty() {
+		s.add(finding.New(finding.ServerEmpty, finding.Place{Server: s.name}, "it lists nothing, asked twice"))
+	}
 	for _, r := range s.surface.Refused {
 		s.add(finding.New(finding.DefinitionRefused, finding.Place{Server: s.name, Kind: r.Kind, Name: r.Name},
 			"refused by the rule "+string(r.Rule)))
@@ -283,22 +271,9 @@ func orAbsent(digest canonical.Digest) string {
 
 // failure is the finding for a server that could not be listed.
 func (p *Project) failure(s *subject, err error) finding.Finding {
-	code := finding.ServerUnreachable
-	var (
-		limit  *crawl.LimitError
-		egress *crawl.EgressError
-	)
-	switch {
-	case errors.As(err, &limit):
-		code = finding.ServerOverLimit
-	case errors.As(err, &egress):
-		code = finding.EgressDenied
-	}
-	f := finding.New(code, finding.Place{Server: s.name}, err.Error())
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		f.Hint = h.Hint()
-	}
+	f := crawl.FindingOf(s.name, err)
+	var egress *crawl.EgressError
+	errors.As(err, &egress)
 	if egress != nil && egress.Private {
 		f.Hint = fmt.Sprintf("Where that is meant, run `%s lock --allow-private %s`; the permission then stands in the lockfile.", p.Env.Program, s.name)
 	}

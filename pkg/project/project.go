@@ -42,6 +42,7 @@ type Env struct {
 	ConfigHome string                           // the operating system's folder for settings
 	StateDir   string                           // for what is remembered of settled sources; empty to remember nothing
 	GOOS       string
+	Machine    Machine // for what texts of servers repeat of it
 	Now        func() time.Time
 	Program    string // the command's name, for hints
 	Version    string // of this program, for generatedBy

@@ -22,6 +22,17 @@ type Surface struct {
 	Refused []Refused
 }
 
+// IsEmpty reports whether a server lists nothing at all; its instructions do not
+// count.
+func (s *Surface) IsEmpty() bool {
+	for _, l := range s.Lists {
+		if len(l.Definitions) > 0 {
+			return false
+		}
+	}
+	return len(s.Refused) == 0
+}
+
 // Instructions are the text a server gives for its use.
 type Instructions struct {
 	Text string
