@@ -15,8 +15,9 @@
 // stdio, streamable HTTP and legacy HTTP with server-sent events, each over the
 // connection of the official Go SDK, which hands over the exact bytes of a
 // result. Protocol version 2026-07-28 (server/discover, no initialize) is tried
-// first; after an error or an unusable answer, initialize is sent over a fresh
-// connection. No optional client capability is advertised, as the gateway
+// first; after an error, an unusable answer or five seconds without one,
+// initialize is sent over the same connection, and over a fresh one where that is
+// broken. No optional client capability is advertised, as the gateway
 // advertises none: some servers show more to a client that has them.
 //
 // # What is refused

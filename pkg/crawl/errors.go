@@ -167,6 +167,7 @@ type StartError struct {
 	Stderr   string // the end of its standard error
 	NotFound bool   // there is no such command
 	Silent   bool   // it runs, and gave no answer in time
+	UTF16    bool   // its output is UTF-16, which no client reads
 	Err      error
 }
 
@@ -188,6 +189,9 @@ func (e *StartError) Hint() string {
 	}
 	if e.NotFound {
 		return "install " + e.Command + ", or put its folder on PATH; give the command by name, since full paths differ between machines"
+	}
+	if e.UTF16 {
+		return "the protocol is UTF-8: set the program, or the shell that starts it, to write that (for PowerShell `$OutputEncoding`)"
 	}
 	if e.Silent {
 		return "give it longer with --start-timeout, or run the command by hand to see what it waits for"
@@ -221,10 +225,17 @@ func FindingOf(server string, err error) finding.Finding {
 	return f
 }
 
-// lastLines returns at most n lines of the end of text.
+// lastLines returns at most n lines of the end of text, each at most stderrLine
+// bytes long: what a program says last is what it ended with.
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\r\n\t "), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+	lines = lines[max(0, len(lines)-n):]
+	for i, line := range lines {
+		if len(line) > stderrLine {
+			lines[i] = strings.ToValidUTF8(line[:stderrLine], "") + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // quote cuts a server's words to a length that an error can hold.

@@ -194,7 +194,7 @@ func (s *Session) greet(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case timedOut(err) && s.target.Transport == lockfile.Stdio && ctx.Err() == nil:
+	case timedOut(err) && s.target.Transport == lockfile.Stdio:
 		s.probe = id // its answer may still come, before or in place of the other
 	case !s.usable(err):
 		return err

@@ -37,7 +37,15 @@ func newStdioLink(l *Lister, t Target, p *Process, b *budget) (*link, error) {
 		p.Stop(hard)
 		_ = conn.Close()
 	}
-	k.ended = func(answered bool, err error) error { return endedProcess(k, t, p, tail, answered, err) }
+	k.ended = func(answered bool, err error) error {
+		err = endedProcess(k, t, p, tail, answered, err)
+		var start *StartError
+		if errors.As(err, &start) && f.utf16.Load() {
+			start.UTF16 = true
+			start.Detail += ", and what it writes is UTF-16"
+		}
+		return err
+	}
 	return k, nil
 }
 
@@ -85,8 +93,9 @@ type framer struct {
 	budget  *budget
 	cause   *cause
 	noise   atomic.Int64
-	line    []byte // reused
-	pending []byte // what is left of the line that is passed on
+	utf16   atomic.Bool // a line that was skipped is UTF-16
+	line    []byte      // reused
+	pending []byte      // what is left of the line that is passed on
 }
 
 // Close closes the source.
@@ -125,12 +134,25 @@ func (f *framer) next() error {
 			f.pending = append(line, '\n')
 		case len(line) > 0:
 			f.noise.Add(1)
+			f.utf16.CompareAndSwap(false, isUTF16(line))
 		}
 		if err != nil && len(f.pending) == 0 {
 			return err
 		}
 		return nil
 	}
+}
+
+// isUTF16 reports whether a line begins as UTF-16 text does: with its byte order
+// mark, or with every second byte zero.
+func isUTF16(line []byte) bool {
+	if bytes.HasPrefix(line, []byte{0xff, 0xfe}) || bytes.HasPrefix(line, []byte{0xfe, 0xff}) {
+		return true
+	}
+	if len(line) < 4 {
+		return false
+	}
+	return line[0] == 0 && line[2] == 0 && line[1] != 0 || line[1] == 0 && line[3] == 0 && line[0] != 0
 }
 
 // isMessage reports whether a line has the form of a JSON-RPC message: an object

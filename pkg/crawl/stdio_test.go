@@ -3,6 +3,7 @@ package crawl
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
@@ -348,4 +350,46 @@ func FuzzStdioFraming(f *testing.F) {
 			t.Fatalf("%d lines and %d of noise out of %q", lines, r.noise.Load(), input)
 		}
 	})
+}
+
+// A shell that writes UTF-16 is named; without that it looks silent.
+func TestEdge15UTF16IsNamed(t *testing.T) {
+	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
+		for _, mark := range []string{"", "\ufeff"} {
+			start := scripted(func(_ int, _ string, id json.RawMessage) (string, error) {
+				var out []byte
+				for _, unit := range utf16.Encode([]rune(mark + result(id, oldGreeting))) {
+					out = order.AppendUint16(out, unit)
+				}
+				return string(out), nil
+			})
+			l := lister(func(o *Options) { o.Start = start; o.Limits.StartTimeout = 50 * time.Millisecond })
+			_, err := listOnce(t, l, Target{Transport: lockfile.Stdio, Command: "pwsh"})
+			var e *StartError
+			if !errors.As(err, &e) || !e.UTF16 || !strings.Contains(err.Error(), "UTF-16") || !strings.Contains(e.Hint(), "UTF-8") {
+				t.Errorf("%s endian, mark %q: %v", name, mark, err)
+			}
+		}
+	}
+}
+
+// The last line of standard error is shown whatever came before it.
+func TestTheLastLineOfStderrIsAlwaysShown(t *testing.T) {
+	for _, before := range []int{0, 1, 9, 10, 11, 1000} {
+		for _, width := range []int{1, 80, stderrLine, 100_000} {
+			text := strings.Repeat(strings.Repeat("x", width)+"\n", before) + "Error: no API key\n\n"
+			e := &StartError{Command: "x", Detail: "ended", Stderr: text}
+			if !strings.HasSuffix(e.Error(), "Error: no API key") || len(e.Error()) > 11*(stderrLine+10) {
+				t.Errorf("%d lines of %d: %d bytes, ending with %q", before, width, len(e.Error()), lastLines(e.Error(), 1))
+			}
+		}
+	}
+}
+
+func TestACommandWithItsArguments(t *testing.T) {
+	_, err := listOnce(t, lister(), Target{Transport: lockfile.Stdio, Command: "npx -y @scope/server"})
+	var e *StartError
+	if !errors.As(err, &e) || !strings.Contains(e.Hint(), `"command": "npx", "args": ["-y","@scope/server"]`) {
+		t.Errorf("%v", err)
+	}
 }

@@ -107,8 +107,8 @@ func ofMachine(traits []trait, old, now string) (t trait, was string) {
 	return trait{}, ""
 }
 
-// filled reports whether text is parts with one value between each two of them,
-// and that value.
+// filled reports whether text is parts with one value, a single word, between each
+// two of them, and that value.
 func filled(parts []string, text string) (value string, ok bool) {
 	fixed := 0
 	for _, part := range parts {
@@ -120,7 +120,7 @@ func filled(parts []string, text string) (value string, ok bool) {
 	}
 	start := len(parts[0])
 	value = text[start : start+(len(text)-fixed)/gaps]
-	return value, strings.Join(parts, value) == text
+	return value, !strings.ContainsAny(value, " \t\r\n\"\\") && strings.Join(parts, value) == text
 }
 
 // volatile notes each change of a listing that is about this machine or about
