@@ -19,7 +19,7 @@ import (
 // unstable is the finding of an item that differed between two listings of one
 // run.
 func (s *subject) unstable(u crawl.Unstable) finding.Finding {
-	f := finding.New(finding.Unstable, finding.Place{Server: s.name, Kind: string(u.Kind), Name: u.Name}, "differs between two listings of this run")
+	f := finding.New(finding.Unstable, finding.Place{Server: s.name, Kind: u.Kind, Name: u.Name}, "differs between two listings of this run")
 	f.Detail = fmt.Sprintf("first:  %s\nsecond: %s", orAbsent(u.First), orAbsent(u.Second))
 	if u.FirstText == nil || u.SecondText == nil {
 		return f
@@ -135,7 +135,7 @@ func (p *Project) volatile(s *subject) {
 		if t.what == "" {
 			continue
 		}
-		f := finding.New(finding.MachineText, finding.Place{Server: s.name, Kind: string(c.Kind), Name: c.Name}, "the texts differ in "+t.what+" alone")
+		f := finding.New(finding.MachineText, finding.Place{Server: s.name, Kind: c.Kind, Name: c.Name}, "the texts differ in "+t.what+" alone")
 		f.Detail = "locked: " + was + "\nhere:   " + t.value
 		f.Hint = t.hint
 		s.add(f)
