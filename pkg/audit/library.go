@@ -3,14 +3,11 @@ package audit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/parallel"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
@@ -28,7 +25,7 @@ type library struct {
 	repo     *gitrepo.Repo
 	layout   layout
 	root     *canonical.Digest
-	verifier *onceVerifier
+	verifier trust.Verifier
 
 	lockfiles *recent[gitrepo.Hash, *lock]
 	chains    *recent[gitrepo.Hash, *trust.Chain]
@@ -46,7 +43,7 @@ type decisionFile = trust.DecisionFile
 func newLibrary(repo *gitrepo.Repo, l layout, root *canonical.Digest) *library {
 	return &library{
 		repo: repo, layout: l, root: root,
-		verifier:  &onceVerifier{next: trust.SSH{}, done: map[canonical.Digest]verified{}},
+		verifier:  trust.Once(nil),
 		lockfiles: newRecent[gitrepo.Hash, *lock](keepLockfiles),
 		chains:    newRecent[gitrepo.Hash, *trust.Chain](keepChains),
 		decisions: map[gitrepo.Hash]*decisionFile{},
@@ -161,30 +158,13 @@ func (l *library) chainOrNone(ctx context.Context, p *point) (*trust.Chain, erro
 	return c, err
 }
 
-// versions reads the files of the trust folder.
-func (l *library) versions(ctx context.Context, p *point) ([]trust.File, int, error) {
-	entries, err := l.repo.Tree(ctx, p.trust.ID)
-	if err != nil {
-		return nil, 0, err
+// versions reads the files of the trust folder, and tells their size in bytes.
+func (l *library) versions(ctx context.Context, p *point) (files []trust.File, size int, err error) {
+	files, err = trust.ReadVersions(l.repo.TreeFS(ctx, p.trust.ID, ""), ".")
+	for i := range files {
+		size += len(files[i].Data)
 	}
-	if len(entries) > trust.MaxVersions {
-		return nil, 0, &trust.ChainError{Rule: trust.RuleLength, Detail: fmt.Sprintf("the folder holds %d files; the limit is %d", len(entries), trust.MaxVersions)}
-	}
-	files := make([]trust.File, 0, len(entries))
-	size := 0
-	for _, e := range entries {
-		n, ok := trust.ParseVersionPath(trustFolder + "/" + e.Name)
-		if !ok || !e.Mode.IsFile() {
-			return nil, 0, &trust.ChainError{Rule: trust.RuleNumber, Detail: fmt.Sprintf("%q in the folder is no trust version", e.Name), Hint: "remove it with git"}
-		}
-		data, err := l.repo.Blob(ctx, e.ID)
-		if err != nil {
-			return nil, 0, err
-		}
-		size += len(data)
-		files = append(files, trust.File{Number: n, Data: data})
-	}
-	return files, size, nil
+	return files, size, err
 }
 
 // load reads and verifies every form of every decision that the steps bring in,
@@ -214,7 +194,7 @@ func (l *library) load(ctx context.Context, steps []*step, from *point) error {
 			}
 		}
 	}
-	err := inParallel(len(order), func(i int) error {
+	err := parallel.Each(len(order), func(i int) error {
 		data, err := l.repo.Blob(ctx, order[i])
 		l.decisions[order[i]].Data = data
 		return err
@@ -284,29 +264,4 @@ func (l *library) standing(ctx context.Context, p *point, id canonical.Digest) (
 		return gitrepo.Hash{}, false, nil
 	}
 	return entry.ID, found && entry.Mode.IsFile(), err
-}
-
-// inParallel calls do for 0 to n-1 on all cores, and returns the error of the
-// lowest that fails: all before it have been called, further ones may not be.
-func inParallel(n int, do func(int) error) error {
-	var next, failed atomic.Int64
-	failed.Store(int64(n))
-	errs := make([]error, n)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < failed.Load(); i = next.Add(1) - 1 {
-				if errs[i] = do(int(i)); errs[i] == nil {
-					continue
-				}
-				for at := failed.Load(); i < at && !failed.CompareAndSwap(at, i); at = failed.Load() {
-				}
-			}
-		})
-	}
-	workers.Wait()
-	if at := failed.Load(); at < int64(n) {
-		return errs[at]
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/parallel"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
@@ -75,7 +76,7 @@ func Log(ctx context.Context, repo *gitrepo.Repo, opts Options, want func(surfac
 		return nil, err
 	}
 	told := make([][]Event, len(steps))
-	err = inParallel(len(steps), func(i int) error {
+	err = parallel.Each(len(steps), func(i int) error {
 		s := &story{trial: trial{judge: j, step: steps[i]}, want: want}
 		err := s.tell(ctx)
 		told[i] = s.events

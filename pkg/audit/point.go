@@ -9,6 +9,7 @@ import (
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/trust"
 )
 
 // The folders beside a lockfile that an audit reads.
@@ -71,7 +72,37 @@ func (l layout) read(ctx context.Context, repo *gitrepo.Repo, tree gitrepo.Hash)
 		}
 		*place.into = entry
 	}
-	return p, nil
+	return p, l.twins(ctx, repo, tree, &p)
+}
+
+// twins finds what is beside the judged folders under a name that differs by case
+// alone.
+func (l layout) twins(ctx context.Context, repo *gitrepo.Repo, tree gitrepo.Hash, p *point) error {
+	for _, ours := range [...]string{lockfile.Folder, trustFolder, decisionsFolder} {
+		entry, found, err := repo.Lookup(ctx, tree, l.root(path.Dir(ours)))
+		if err != nil || !found || entry.Mode != gitrepo.ModeFolder {
+			return err
+		}
+		entries, err := repo.Tree(ctx, entry.ID)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			if twin := trust.Twin(ours, entries[i].Name); twin != nil {
+				p.broken = brokenEntry{finding.TrustInvalid, l.in(path.Join(path.Dir(ours), entries[i].Name)), twin.Error()}
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// root is a folder as git calls it, where the root of all has no name.
+func (l layout) root(name string) string {
+	if at := l.in(name); at != "." {
+		return at
+	}
+	return ""
 }
 
 func isFolder(m gitrepo.Mode) bool { return m == gitrepo.ModeFolder }

@@ -11,6 +11,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/parallel"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
@@ -189,7 +190,7 @@ var errStop = errors.New("stop")
 // and takes what they found in the order of the walk.
 func (v *verification) judgeSteps(ctx context.Context) error {
 	outcomes := make([]outcome, len(v.steps))
-	err := inParallel(len(v.steps), func(i int) (err error) {
+	err := parallel.Each(len(v.steps), func(i int) (err error) {
 		outcomes[i], err = v.step(ctx, v.steps[i])
 		if err == nil && outcomes[i].violation != nil && !v.before[v.steps[i].node.ID] {
 			return errStop

@@ -5,6 +5,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -71,7 +72,7 @@ type Decision struct {
 }
 
 const (
-	decisionFolder  = ".agentgateway/decisions/"
+	decisionFolder  = lockfile.Folder + "/decisions"
 	decisionSubject = "decision"
 )
 
@@ -79,13 +80,13 @@ const (
 // holds .agentgateway.
 func DecisionPath(id canonical.Digest) string {
 	name := id.String()
-	return decisionFolder + name[:2] + "/" + name + ".json"
+	return decisionFolder + "/" + name[:2] + "/" + name + ".json"
 }
 
 // ParseDecisionPath returns the id of the decision that stands at path; ok is
 // false where none can.
 func ParseDecisionPath(path string) (id canonical.Digest, ok bool) {
-	name, ok := strings.CutPrefix(path, decisionFolder)
+	name, ok := strings.CutPrefix(path, decisionFolder+"/")
 	if !ok || len(name) < 3 {
 		return canonical.Digest{}, false
 	}

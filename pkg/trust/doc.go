@@ -1,6 +1,14 @@
 // Package trust knows who may decide about an item, reads and writes their signed
-// decisions, and tells what is in force. It does no I/O: bytes go in, values come
-// out, and the time is an argument.
+// decisions, and tells what is in force. It does no I/O but through the [fs.FS] that
+// [Read] is given: bytes go in, values come out, and the time is an argument.
+//
+// # Trees
+//
+// [Read] is the one way from a tree, checked out or committed, to a verified trust
+// list and its decisions. It reads regular files alone, each of at most its limit.
+// The trust folder holds trust versions and nothing else: a stray file is an error.
+// A stray or broken file of the decisions folder is kept, for [Evaluate] to report
+// and for [Authority.Check] to refuse where there is no report.
 //
 // # Trust versions
 //

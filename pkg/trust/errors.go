@@ -87,6 +87,10 @@ const (
 	RuleUnlisted   Rule = "unlisted"      // signed by a key that is no admin's
 	RuleUnsigned   Rule = "unsigned"      // version 1 lacks signatures
 	RuleAfter      Rule = "after-waiting" // a version stands after one that waits for signatures
+	RuleStray      Rule = "stray"         // a file in the folder that is no trust version, by its name
+	RuleLink       Rule = "link"          // a link or a special file in place of a file or folder
+	RuleTwin       Rule = "twin"          // a folder whose name differs from one of ours by case alone
+	RuleLost       Rule = "lost"          // the version that the lockfile names is not in force
 )
 
 // A ChainError says why trust versions are not a chain.

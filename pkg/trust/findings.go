@@ -18,13 +18,15 @@ func (e *ChainError) Code() finding.Code {
 		return finding.TrustMissing
 	case RuleRoot:
 		return finding.TrustRootMismatch
+	case RuleLost:
+		return finding.TrustLost
 	}
 	return finding.TrustInvalid
 }
 
 // Finding tells the error as a finding; folder is that of [Input].
 func (e *ChainError) Finding(folder string) finding.Finding {
-	place := finding.Place{File: path.Join(folder, strings.TrimSuffix(versionFolder, "/"))}
+	place := finding.Place{File: path.Join(folder, versionFolder)}
 	if e.Version > 0 {
 		place.File = path.Join(folder, VersionPath(e.Version))
 	}

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/sshsig"
@@ -62,41 +59,18 @@ type ref struct {
 // is a [*FormatError], for too many files.
 func NewLedger(files []DecisionFile, known *Ledger, v Verifier) (*Ledger, error) {
 	if len(files) > MaxDecisions {
-		return nil, &FormatError{Subject: "decisions", Rule: RuleSize, Detail: fmt.Sprintf("there are %d decision files; the limit is %d", len(files), MaxDecisions)}
+		return nil, tooMany(len(files))
 	}
-	if v == nil {
-		v = SSH{}
-	}
-	type result struct {
-		entry *entry
-		err   error
-	}
-	results := make([]result, len(files))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				results[i].entry, results[i].err = readEntry(&files[i], known, v)
-			}
-		})
-	}
-	workers.Wait()
-	l := &Ledger{entries: make(map[canonical.Digest]*entry, len(files)), items: map[home]map[surface.Key][]ref{}}
-	for i, r := range results {
-		if r.err != nil {
-			l.invalid = append(l.invalid, InvalidFile{files[i].Path, r.err})
-			continue
-		}
-		l.add(r.entry)
-	}
-	return l, nil
+	return collect(len(files), v, func(i int, v Verifier) (string, *entry, error, error) {
+		e, invalid := readEntry(&files[i], known, v)
+		return files[i].Path, e, invalid, nil
+	})
 }
 
 func readEntry(f *DecisionFile, known *Ledger, v Verifier) (*entry, error) {
 	id, ok := ParseDecisionPath(f.Path)
 	if !ok {
-		return nil, &FormatError{Subject: decisionSubject, Rule: RuleValue, Detail: "its place is not the one of a decision: decisions/<2 digits>/<id>.json"}
+		return nil, errPlace()
 	}
 	if known != nil {
 		if e := known.entries[id]; e != nil && bytes.Equal(e.data, f.Data) {
@@ -143,6 +117,19 @@ func (l *Ledger) Decision(id canonical.Digest) *Decision {
 		return e.decision
 	}
 	return nil
+}
+
+// Files returns the files of the decisions that were made for the lockfile of that
+// path, by id. Those that no chain leads to are among them: what they say of a chain,
+// that it forked, has to hold wherever the lockfile goes.
+func (l *Ledger) Files(lockfile string) []DecisionFile {
+	var files []DecisionFile
+	for _, id := range l.IDs() {
+		if e := l.entries[id]; e.decision.Statement.Lockfile == lockfile {
+			files = append(files, DecisionFile{DecisionPath(id), e.data})
+		}
+	}
+	return files
 }
 
 // Keys returns the keys that signed the decision of that id.

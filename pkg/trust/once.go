@@ -1,4 +1,4 @@
-package audit
+package trust
 
 import (
 	"crypto/sha256"
@@ -7,12 +7,20 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/sshsig"
-	"agentgateway-lock/pkg/trust"
 )
 
-// A onceVerifier verifies each signature once, however many trees it stands in.
+// Once returns a verifier that asks v about each signature once, however many trees
+// hold it: those of a change and its base, or of every commit of a history. It
+// remembers all it was asked, so it is for one run. A nil v means [SSH].
+func Once(v Verifier) Verifier {
+	if v == nil {
+		v = SSH{}
+	}
+	return &onceVerifier{next: v, done: map[canonical.Digest]verified{}}
+}
+
 type onceVerifier struct {
-	next trust.Verifier
+	next Verifier
 	mu   sync.Mutex
 	done map[canonical.Digest]verified
 }
@@ -22,7 +30,7 @@ type verified struct {
 	err error
 }
 
-// Verify implements [trust.Verifier].
+// Verify implements [Verifier].
 func (v *onceVerifier) Verify(message, blob []byte, ns sshsig.Namespace) (string, error) {
 	id := signatureID(message, blob, ns)
 	v.mu.Lock()
