@@ -125,6 +125,10 @@ func TestMisplaced(t *testing.T) {
 	}
 }
 
+// daemonOnly are the modules that pkg/serve needs around a verdict, and the verdict
+// does not.
+var daemonOnly = []string{"google.golang.org/", "github.com/go-git/", "github.com/prometheus/", "net/http"}
+
 // Heavy dependencies stay out of what does not use them: each costs start-up
 // time and has to be trusted by everyone who links it.
 func TestLinked(t *testing.T) {
@@ -134,6 +138,8 @@ func TestLinked(t *testing.T) {
 			switch {
 			case strings.HasPrefix(dep, "github.com/sigstore/sigstore-go") && !sigstoreHome:
 				t.Errorf("%s links %s; pkg/seal/sigstore alone may", p.ImportPath, dep)
+			case p.ImportPath == library+"processor" && slices.ContainsFunc(daemonOnly, func(prefix string) bool { return strings.HasPrefix(dep, prefix) }):
+				t.Errorf("%s links %s; the verdict is linked where there is no daemon", p.ImportPath, dep)
 			case strings.HasPrefix(dep, "github.com/santhosh-tekuri/jsonschema"):
 				t.Errorf("%s links %s; tests alone may", p.ImportPath, dep)
 			// digitorus/pkcs7, which sigstore-go verifies timestamps with, imports testing.

@@ -25,7 +25,9 @@ import (
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
 )
 
 // hooked are the methods that a gateway's configuration names, each in its phases.
@@ -53,7 +55,7 @@ type core struct {
 func newCore(t *testing.T, targets ...string) *core {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t) })
-	c := &core{t: t, p: processor.New(processor.Config{})}
+	c := &core{t: t, p: processor.New()}
 	if len(targets) == 0 {
 		targets = []string{"mock"}
 	}
@@ -77,7 +79,7 @@ func newCore(t *testing.T, targets ...string) *core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, _ := extmcp.NewServer(c.p)
+	server, _ := extmcp.NewServer(serve.NewHooks(c.p, time.Now, func(processor.Verdict) {}))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -119,16 +121,8 @@ func (c *core) approve() {
 		file.Put(lockfile.FromSurface(name, source, surface.AllCovers(), seen))
 		texts[name] = seen.Instructions.Text
 	}
-	in, err := processor.FromLockfile(file, func(server string, kind surface.Kind, _ string) []byte {
-		if kind != surface.KindInstructions {
-			return nil
-		}
-		return []byte(texts[server])
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	policy, err := processor.NewPolicy(in)
+	state := trust.Evaluate(trust.Input{Lockfile: file, Path: lockfile.DefaultName, Now: time.Now()})
+	policy, err := processor.NewPolicy(processor.FromLockfile(file, state, texts))
 	if err != nil {
 		c.t.Fatal(err)
 	}

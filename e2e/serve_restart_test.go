@@ -162,7 +162,7 @@ func TestServeObserveReportsAndPasses(t *testing.T) {
 	st.until("the log tells what it would have denied", func() bool { return st.log.holds(`"verdict":"would-deny","code":"evidence-contradicts"`) })
 	var metrics string
 	st.get("/metrics", &metrics)
-	for _, want := range []string{"agentgateway_lock_observe 1\n", `agentgateway_lock_decisions_total{code="evidence-contradicts",phase="request",result="would-deny"} 1`} {
+	for _, want := range []string{"agentgateway_lock_observe 1\n", `agentgateway_lock_verdicts_total{code="evidence-contradicts",phase="request",result="would-deny"} 1`} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %q", want)
 		}
@@ -194,7 +194,7 @@ func TestServeAMissingTrustListIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.stop()
-	st.start(setting{unsigned: true, daemon: func(c *serve.DaemonConfig) { c.Source.TrustRoot, c.Source.Ref = nil, "main" }})
+	st.start(setting{unsigned: true, daemon: func(c *serve.DaemonConfig) { c.Origin.TrustRoot, c.Origin.Ref = nil, "main" }})
 	st.until("it is refused", func() bool { return st.reasons()["reload-failed"] != "" })
 	if ready, _ := st.daemon.Ready(); ready {
 		t.Error("the processor is ready without the trust list")

@@ -166,14 +166,14 @@ func (st *stage) serve(s setting) {
 func (st *stage) start(s setting) {
 	st.t.Helper()
 	config := serve.DaemonConfig{
-		Source:   serve.Source{Repo: st.repo.Dir, Ref: "lock/v*", TrustRoot: st.repo.Root(), Unsigned: s.unsigned},
+		Origin:   serve.Origin{Repo: st.repo.Dir, Ref: "lock/v*", TrustRoot: st.repo.Root(), Unsigned: s.unsigned},
 		StateDir: st.state, Refresh: 50 * time.Millisecond, WatchEvery: 20 * time.Millisecond,
 		Options:  processor.Options{MaxEvidenceAge: 24 * time.Hour},
 		Listener: serve.Listener{Address: "unix:" + st.socket}, Admin: "127.0.0.1:0",
-		DecisionLog: st.log, Log: slog.New(slog.NewTextHandler(st.log, nil)),
+		VerdictLog: st.log, Log: slog.New(slog.NewTextHandler(st.log, nil)),
 	}
 	if s.unsigned {
-		config.Source.Require = seal.RequireNone
+		config.Origin.Require = seal.RequireNone
 	}
 	if s.probe > 0 {
 		config.Prober = serve.NewProber(serve.ProbeOptions{

@@ -20,8 +20,8 @@ import (
 	"agentgateway-lock/pkg/serve"
 )
 
-// serveSource says where the policy comes from.
-type serveSource struct {
+// serveOrigin says what the policy is read from.
+type serveOrigin struct {
 	trustFlags
 
 	Repo        string `placeholder:"PATH|URL" help:"The repository to read commits from (default: that of -C)."`
@@ -41,7 +41,7 @@ type serveSource struct {
 
 // serveRefresh says how the policy is kept current.
 type serveRefresh struct {
-	Refresh      time.Duration `default:"60s" help:"How often the source is read again; 0 for only on SIGHUP and when a file changes."`
+	Refresh      time.Duration `default:"60s" help:"How often the policy origin is read again; 0 for only on SIGHUP and when a file changes."`
 	MaxPolicyAge time.Duration `default:"0s" help:"Not ready when no refresh succeeded for so long; 0 for no limit."`
 	StateDir     string        `placeholder:"DIR" help:"Remember what was in force, so that a restart cannot be rolled back."`
 	AtLeast      string        `placeholder:"COMMIT|DIGEST" help:"What the first policy must hold, without a state folder."`
@@ -57,12 +57,12 @@ type serveListen struct {
 	TLSClientCA      string `name:"tls-client-ca" placeholder:"FILE" help:"Who signs the gateway's certificate."`
 	InsecureLoopback bool   `help:"Let any process of this machine ask."`
 	Admin            string `placeholder:"ADDRESS" help:"Serve /healthz, /readyz, /metrics and /policy here."`
-	DecisionLog      string `placeholder:"FILE" help:"Write decisions here (default: stderr)."`
+	VerdictLog       string `placeholder:"FILE" help:"Write verdicts here (default: stderr)."`
 	LogFormat        string `enum:"text,json" default:"text" help:"How everything else is logged: ${enum}."`
 }
 
-// serveDecide says how policies are applied.
-type serveDecide struct {
+// serveJudge says how policies are applied.
+type serveJudge struct {
 	Mode           string        `enum:"enforce,observe" default:"enforce" help:"observe passes everything and reports what it would have denied."`
 	Uncovered      string        `enum:"deny,pass" default:"deny" help:"What happens to kinds that a server's entry does not cover: ${enum}."`
 	Names          string        `enum:",raw,prefixed,never" default:"" placeholder:"MODE" help:"How routes spell names: raw, prefixed or never (default: raw with one service, prefixed with several)."`
@@ -72,10 +72,10 @@ type serveDecide struct {
 }
 
 type serveCmd struct {
-	serveSource  `group:"Policy"`
+	serveOrigin  `group:"Policy"`
 	serveRefresh `group:"Refresh"`
 	serveListen  `group:"Listen"`
-	serveDecide  `group:"Decide"`
+	serveJudge   `group:"Verdicts"`
 }
 
 // Run serves until a signal; a second one stops at once.
@@ -84,13 +84,13 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if c.DecisionLog != "" {
-		file, err := os.OpenFile(c.DecisionLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if c.VerdictLog != "" {
+		file, err := os.OpenFile(c.VerdictLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return fmt.Errorf("opening the decision log: %w", err)
+			return fmt.Errorf("opening the verdict log: %w", err)
 		}
 		defer func() { _ = file.Close() }()
-		config.DecisionLog = file
+		config.VerdictLog = file
 	}
 	daemon, err := serve.NewDaemon(a.ctx, config)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 // config makes of the flags what a daemon is made of.
 func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
 	var none serve.DaemonConfig
-	source, err := c.source(a, g)
+	origin, err := c.origin(a, g)
 	if err != nil {
 		return none, err
 	}
@@ -148,7 +148,7 @@ func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
 	}
 	log := slog.New(handler)
 	config := serve.DaemonConfig{
-		Source: source, StateDir: c.StateDir, AtLeast: strings.ToLower(c.AtLeast), Refresh: c.Refresh, MaxPolicyAge: c.MaxPolicyAge, Deny: c.Deny,
+		Origin: origin, StateDir: c.StateDir, AtLeast: strings.ToLower(c.AtLeast), Refresh: c.Refresh, MaxPolicyAge: c.MaxPolicyAge, Deny: c.Deny,
 		Options: processor.Options{
 			Mode: processor.Mode(c.Mode), Uncovered: processor.Uncovered(c.Uncovered), Names: processor.NameMode(c.Names),
 			MaxListTTL: c.MaxListTTL, MaxEvidenceAge: c.MaxEvidenceAge,
@@ -157,7 +157,7 @@ func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
 			Address: c.Listen, SecretFile: c.SecretFile, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA,
 			InsecureLoopback: c.InsecureLoopback,
 		},
-		Admin: c.Admin, DecisionLog: a.stderr, Log: log,
+		Admin: c.Admin, VerdictLog: a.stderr, Log: log,
 	}
 	if c.Probe > 0 {
 		config.Prober = serve.NewProber(serve.ProbeOptions{
@@ -172,47 +172,47 @@ func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
 // the first time.
 const firstProbe = 10 * time.Second
 
-// source makes of the flags where a policy comes from.
-func (c *serveCmd) source(a *app, g *globals) (serve.Source, error) {
-	src := serve.Source{
+// origin makes of the flags where a policy comes from.
+func (c *serveCmd) origin(a *app, g *globals) (serve.Origin, error) {
+	origin := serve.Origin{
 		Repo: c.Repo, Ref: c.Ref, TokenFile: c.GitToken, SSHKey: c.GitSSHKey, Bundle: c.Bundle,
 		Path: c.Path, Unsigned: c.Unsigned, Signature: c.Signature,
 	}
 	dir, err := g.root()
 	if err != nil {
-		return src, err
+		return origin, err
 	}
-	if src.Path == "" {
-		src.Path = filepath.ToSlash(g.Lockfile)
+	if origin.Path == "" {
+		origin.Path = filepath.ToSlash(g.Lockfile)
 	}
 	switch {
-	case src.Repo == "" && src.Bundle == "":
-		src.Repo = dir
-	case src.Repo != "" && !strings.Contains(src.Repo, ":") && !filepath.IsAbs(src.Repo):
-		src.Repo = filepath.Join(dir, src.Repo)
+	case origin.Repo == "" && origin.Bundle == "":
+		origin.Repo = dir
+	case origin.Repo != "" && !strings.Contains(origin.Repo, ":") && !filepath.IsAbs(origin.Repo):
+		origin.Repo = filepath.Join(dir, origin.Repo)
 	}
 	if text := c.root(a); text != nil {
 		root, err := canonical.ParseDigest(*text)
 		if err != nil {
-			return src, fmt.Errorf("the trust root: %w", err)
+			return origin, fmt.Errorf("the trust root: %w", err)
 		}
-		src.TrustRoot = &root
+		origin.TrustRoot = &root
 	}
-	if src.Require, err = seal.ParseRequire(c.Require); err != nil {
-		return src, err
+	if origin.Require, err = seal.ParseRequire(c.Require); err != nil {
+		return origin, err
 	}
-	if src.Unsigned && src.Require == "" {
-		src.Require = seal.RequireNone // a seal is a listed deployer's, and there is no list
+	if origin.Unsigned && origin.Require == "" {
+		origin.Require = seal.RequireNone // a seal is a listed deployer's, and there is no list
 	}
-	if src.Require == seal.RequireSigstore {
+	if origin.Require == seal.RequireSigstore {
 		if c.Identity == "" || c.Issuer == "" || c.TrustedRoot == "" {
-			return src, errors.New("a Sigstore seal is held to an identity: give --certificate-identity, --certificate-oidc-issuer and --trusted-root")
+			return origin, errors.New("a Sigstore seal is held to an identity: give --certificate-identity, --certificate-oidc-issuer and --trusted-root")
 		}
-		src.Sigstore = &serve.SigstoreSource{
+		origin.Sigstore = &serve.SigstoreSeal{
 			File: c.Sigstore, Identity: c.Identity, Issuer: c.Issuer, TrustedRoot: c.TrustedRoot, Verifier: sigstore.Verifier{},
 		}
 	}
-	return src, nil
+	return origin, nil
 }
 
 // announce says how the processor serves, and what is not as strict as it could

@@ -97,7 +97,7 @@ func ready(b *testing.B, r *approved.Repository) (stop func()) {
 		b.Fatal(err)
 	}
 	d, err := serve.NewDaemon(b.Context(), serve.DaemonConfig{
-		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
+		Origin:   serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
 		Listener: serve.Listener{Address: "unix:" + filepath.Join(folder, "p.sock")}, StateDir: filepath.Join(folder, "state"),
 	})
 	if err != nil {

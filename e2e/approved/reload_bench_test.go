@@ -55,7 +55,7 @@ func reloadUnderLoad(b *testing.B) {
 	branch := filepath.Join(r.Dir, ".git", "refs", "heads", "main")
 	folder := b.TempDir()
 	d, err := serve.NewDaemon(b.Context(), serve.DaemonConfig{
-		Source:   serve.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone},
+		Origin:   serve.Origin{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone},
 		Listener: serve.Listener{Address: "unix:" + filepath.Join(folder, "p")}, Refresh: 100 * time.Millisecond,
 	})
 	if err != nil {

@@ -28,12 +28,12 @@ type cache struct {
 
 // cached is one remembered verdict. It does not change.
 type cached struct {
-	hash     uint64
-	kind     kind
-	names    NameMode
-	services []string
-	body     []byte
-	page     *page
+	hash    uint64
+	kind    kind
+	names   NameMode
+	targets []string
+	body    []byte
+	page    *page
 }
 
 func newCache(seed maphash.Seed) *cache {
@@ -46,7 +46,7 @@ func (c *cache) hash(r *route, k kind, body []byte) uint64 {
 	var head [64]byte
 	text := append(head[:0], byte(k), r.names[0])
 	text = binary.LittleEndian.AppendUint64(text, h)
-	for _, s := range r.services {
+	for _, s := range r.targets {
 		text = binary.LittleEndian.AppendUint64(text, maphash.String(c.seed, s))
 	}
 	return maphash.Bytes(c.seed, text)
@@ -64,7 +64,7 @@ func (c *cache) get(hash uint64, r *route, k kind, body []byte) *page {
 		return nil
 	}
 	e, _ := element.Value.(*cached)
-	if e.kind != k || e.names != r.names || !slices.Equal(e.services, r.services) || !bytes.Equal(e.body, body) {
+	if e.kind != k || e.names != r.names || !slices.Equal(e.targets, r.targets) || !bytes.Equal(e.body, body) {
 		return nil
 	}
 	return e.page
@@ -75,7 +75,7 @@ func (c *cache) put(hash uint64, r *route, k kind, body []byte, p *page) {
 	if len(body)+p.size > cacheSize {
 		return
 	}
-	e := &cached{hash, k, r.names, slices.Clone(r.services), bytes.Clone(body), p}
+	e := &cached{hash, k, r.names, slices.Clone(r.targets), bytes.Clone(body), p}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.entries[hash]; old != nil {

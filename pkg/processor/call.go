@@ -7,22 +7,22 @@ import (
 )
 
 // judgeCall decides about a request that uses one item: tools/call, prompts/get,
-// resources/read. What it finds goes into d.
-func (p *Processor) judgeCall(d *Decision, pol *Policy, r *route, m *method, body []byte) Code {
-	d.Kind = m.kind.list().Kind
-	if len(r.services) != 1 {
+// resources/read. What it finds goes into v.
+func (p *Processor) judgeCall(v *Verdict, pol *Policy, r *route, m *method, body []byte) Code {
+	v.Kind = m.kind.list().Kind
+	if len(r.targets) != 1 {
 		return DeniedUnreadable
 	}
-	s := pol.services[r.services[0]]
+	s := pol.targets[r.targets[0]]
 	name, err := p.readName(m.param, body)
 	if err != nil {
 		return DeniedUnreadable
 	}
 	it := s.items[m.kind][string(name)]
 	if it != nil {
-		d.Name, d.Approved = it.name, it.inForce
+		v.Name, v.Approved = it.name, it.inForce
 	} else {
-		d.Name = string(name)
+		v.Name = string(name)
 	}
 	switch {
 	case it != nil && it.denied == DeniedByFile:
@@ -30,7 +30,7 @@ func (p *Processor) judgeCall(d *Decision, pol *Policy, r *route, m *method, bod
 	case !s.source:
 		return DeniedSource
 	case m.kind == resource:
-		return p.judgeRead(d, pol, r, s, it)
+		return p.judgeRead(v, pol, r, s, it)
 	case !s.covers[m.kind] && pol.options.Uncovered == UncoveredPass:
 		return ""
 	case !s.covers[m.kind]:
@@ -38,30 +38,30 @@ func (p *Processor) judgeCall(d *Decision, pol *Policy, r *route, m *method, bod
 	case it == nil:
 		return DeniedNotApproved
 	}
-	return p.judgeItem(d, pol, r, s, it)
+	return p.judgeItem(v, pol, r, s, it)
 }
 
 // judgeItem decides about an item that is covered and known.
-func (p *Processor) judgeItem(d *Decision, pol *Policy, r *route, s *server, it *item) (code Code) {
-	if d.Approved = it.inForce; it.denied != "" {
+func (p *Processor) judgeItem(v *Verdict, pol *Policy, r *route, s *server, it *item) (code Code) {
+	if v.Approved = it.inForce; it.denied != "" {
 		return it.denied
 	}
-	code, d.Seen = p.evidence.of(s.target).judge(r.scope, it, d.At, pol.options.MaxEvidenceAge)
+	code, v.Seen = p.evidence.of(s.target).judge(r.scope, it, v.At, pol.options.MaxEvidenceAge)
 	return code
 }
 
 // judgeRead decides about a URI. it is the resource of that URI, where one stands
 // in the server's entry.
-func (p *Processor) judgeRead(d *Decision, pol *Policy, r *route, s *server, it *item) Code {
+func (p *Processor) judgeRead(v *Verdict, pol *Policy, r *route, s *server, it *item) Code {
 	switch {
 	case it != nil && it.denied != "":
 		return it.denied
 	case it != nil && s.covers[resource]:
-		return p.judgeItem(d, pol, r, s, it)
-	case it == nil && s.covers[resource] && p.evidence.of(s.target).shows(r.scope, key{resource, d.Name}):
+		return p.judgeItem(v, pol, r, s, it)
+	case it == nil && s.covers[resource] && p.evidence.of(s.target).shows(r.scope, key{resource, v.Name}):
 		return DeniedNotApproved
 	}
-	if code, ok := p.judgeTemplates(d, pol, r, s); ok {
+	if code, ok := p.judgeTemplates(v, pol, r, s); ok {
 		return code
 	}
 	switch {
@@ -75,13 +75,13 @@ func (p *Processor) judgeRead(d *Decision, pol *Policy, r *route, s *server, it 
 
 // judgeTemplates decides about a URI by the templates that it expands: one that
 // allows it is enough. ok is false where it expands none.
-func (p *Processor) judgeTemplates(d *Decision, pol *Policy, r *route, s *server) (code Code, ok bool) {
-	if len(d.Name) > maxURI || !s.covers[template] {
+func (p *Processor) judgeTemplates(v *Verdict, pol *Policy, r *route, s *server) (code Code, ok bool) {
+	if len(v.Name) > maxURI || !s.covers[template] {
 		return "", false
 	}
 	for i := range s.patterns {
 		t := &s.patterns[i]
-		if !t.expands(d.Name) {
+		if !t.expands(v.Name) {
 			continue
 		}
 		found := DeniedTemplate
@@ -89,10 +89,10 @@ func (p *Processor) judgeTemplates(d *Decision, pol *Policy, r *route, s *server
 		case t.item.denied == DeniedByFile:
 			return DeniedByFile, true
 		case t.item.denied != "":
-		case !t.closed || leaves(d.Name):
+		case !t.closed || leaves(v.Name):
 			found = DeniedTemplateOpen
 		default:
-			found = p.judgeItem(d, pol, r, s, t.item)
+			found = p.judgeItem(v, pol, r, s, t.item)
 		}
 		if found == "" {
 			return "", true

@@ -1,7 +1,6 @@
 package processor_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
@@ -49,7 +47,7 @@ func calls(a ask, want processor.Code) step {
 
 func TestEvidence(t *testing.T) {
 	here := from("files")
-	alice, bob := here.with("scope", "alice"), here.with("scope", "bob")
+	alice, bob := here.by("alice"), here.by("bob")
 	const day = 24 * time.Hour
 	for name, steps := range map[string][]step{
 		"a call before any list":                {calls(here, processor.DeniedNoEvidence)},
@@ -117,7 +115,7 @@ func TestTooManyDigests(t *testing.T) {
 	here := from("files")
 	for i := range 20 {
 		w.list(here, strings.Replace(echo, "Repeats.", fmt.Sprint("Repeats ", i), 1))
-		w.list(here.with("scope", "x"), strings.Replace(echo, "Repeats.", fmt.Sprint("Repeats ", i), 1))
+		w.list(here.by("x"), strings.Replace(echo, "Repeats.", fmt.Sprint("Repeats ", i), 1))
 		w.list(here, echo)
 	}
 	w.wantRequest(here, "tools/call", call("echo"), "")
@@ -139,14 +137,14 @@ func TestEvidenceIsBounded(t *testing.T) {
 	here := from("files")
 	t.Run("scopes", func(t *testing.T) {
 		w := newWorld(t, files())
-		first := here.with("scope", "first")
+		first := here.by("first")
 		w.probe("files", surface.KindTool, echo)
 		w.list(first, echoEvil)
 		for i := range 5000 {
-			w.list(here.with("scope", fmt.Sprint(i)), echo)
+			w.list(here.by(fmt.Sprint(i)), echo)
 		}
 		w.wantRequest(first, "tools/call", call("echo"), processor.DeniedNoEvidence)
-		w.wantRequest(here.with("scope", "4999"), "tools/call", call("echo"), "")
+		w.wantRequest(here.by("4999"), "tools/call", call("echo"), "")
 		w.list(first, echo)
 		w.wantRequest(first, "tools/call", call("echo"), "")
 	})
@@ -339,15 +337,16 @@ func TestCallAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := processor.New(processor.Config{})
+	p := processor.New()
 	p.SetPolicy(policy)
-	if out, err := p.CheckResponse(t.Context(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(echo))}); err != nil || out.GetPass() == nil {
-		t.Fatal(out, err)
+	if v := judged(p, processor.PhaseResponse, "tools/list", tools(echo)); v.Denied() || v.Body != nil {
+		t.Fatal(v)
 	}
-	in := &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(call("echo"))}
+	m := from("files").message(processor.PhaseRequest, "tools/call", call("echo"))
+	m.At = start
 	if n := testing.AllocsPerRun(1000, func() {
-		if out, err := p.CheckRequest(context.Background(), in); err != nil || out.GetPass() == nil {
-			t.Error(out, err)
+		if v := p.Judge(m); v.Denied() {
+			t.Error(v)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations for a call", n)
@@ -355,10 +354,9 @@ func TestCallAllocatesNothing(t *testing.T) {
 }
 
 func TestNoPolicy(t *testing.T) {
-	p := processor.New(processor.Config{})
-	out, err := p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "ping"})
-	if err != nil || denied(t, out.GetError()) != processor.DeniedNoPolicy {
-		t.Errorf("%v %v", out, err)
+	p := processor.New()
+	if v := judged(p, processor.PhaseRequest, "ping", ""); v.Code != processor.DeniedNoPolicy || !v.Denied() {
+		t.Errorf("%+v", v)
 	}
 	if p.RecordProbe("files", surface.Surface{}, start) {
 		t.Error("a probe was recorded without a policy")
@@ -369,20 +367,19 @@ func TestNoPolicy(t *testing.T) {
 func TestDenialText(t *testing.T) {
 	w := newWorld(t, files())
 	w.list(from("files"), echoEvil)
-	out, _ := w.p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(call("echo"))})
+	v := judged(w.p, processor.PhaseRequest, "tools/call", call("echo"))
 	approved, seen := canonical.SumString(echo).String(), canonical.SumString(echoEvil).String()
 	const action = "Compare the two with `agentgateway diff`; a later listing that shows the approved one clears this."
-	if want := `{"code":"evidence-contradicts","server":"files","kind":"tool","name":"echo","approved":"` + approved + `","seen":"` + seen + `","hint":"` + action + `"}`; string(out.GetError().GetMcpError()) != want {
-		t.Errorf("mcp_error\n have %s\n want %s", out.GetError().GetMcpError(), want)
+	if want := `{"code":"evidence-contradicts","server":"files","kind":"tool","name":"echo","approved":"` + approved + `","seen":"` + seen + `","hint":"` + action + `"}`; string(v.Data()) != want {
+		t.Errorf("data\n have %s\n want %s", v.Data(), want)
 	}
 	for _, want := range []string{`tool "echo" of the server "files"`, approved, seen} {
-		if !strings.Contains(out.GetError().GetReason(), want) {
-			t.Errorf("the reason does not name %s: %s", want, out.GetError().GetReason())
+		if !strings.Contains(v.Reason(), want) {
+			t.Errorf("the reason does not name %s: %s", want, v.Reason())
 		}
 	}
-	out, _ = w.p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "tools/call",
-		McpRequest: []byte(`{"name":"x\u001b[2J\u202e` + strings.Repeat("y", 10_000) + `"}`)})
-	if reason := out.GetError().GetReason(); strings.ContainsAny(reason, "\x1b\u202e") || len(reason) > 1000 {
+	v = judged(w.p, processor.PhaseRequest, "tools/call", `{"name":"x\u001b[2J\u202e`+strings.Repeat("y", 10_000)+`"}`)
+	if reason := v.Reason(); strings.ContainsAny(reason, "\x1b\u202e") || len(reason) > 1000 {
 		t.Errorf("a name is shown as it came: %q", reason)
 	}
 }
@@ -401,7 +398,7 @@ func TestEvidenceState(t *testing.T) {
 	in := files()
 	in.Servers = append(in.Servers, server("web"))
 	w := newWorld(t, in)
-	w.list(from("files").with("scope", "a"), echo)
+	w.list(from("files").by("a"), echo)
 	w.now = w.now.Add(time.Minute)
 	w.list(from("files"), echo, add)
 	w.now = w.now.Add(time.Minute)

@@ -1,13 +1,14 @@
-// Package processor decides what an agent sees and may call. It is the core of
-// an ExtMCP processor: a policy made of what people approved, evidence of what
-// the servers showed, and the hooks of the gateway that are answered from both.
+// Package processor says what an agent may see and call: of a policy made of what
+// people approved, evidence of what the servers showed, and a message between them
+// it makes a verdict. It has no clock, network, file or wire format of its own:
+// pkg/serve puts it behind the gateway.
 //
 // # Policy
 //
 // A [Policy] is compiled once from an [Input], which is plain data: servers, the
 // digest in force of each of their items, and options. It never changes.
-// [Processor.SetPolicy] puts another in its place at once; a hook takes the
-// policy at its start and uses it to its end. What is remembered of verdicts is
+// [Processor.SetPolicy] puts another in its place at once; a verdict is made by one
+// policy from start to end. What is remembered of verdicts is
 // part of the policy value and goes with it.
 //
 // # Evidence
@@ -32,20 +33,14 @@
 // Memory is bounded whatever servers send. What had to be forgotten is denied
 // until it is listed again.
 //
-// # Hooks
+// # Verdicts
 //
-// [Processor] implements the ExtMCP service. Everything is denied that is not
-// known to be allowed: [Denials] lists the codes. A denial is an ExtMCP error and
-// never a gRPC status, which the gateway takes for an outage; a panic becomes a
+// [Processor.Judge] takes a [Message], a request or a result, and returns a
+// [Verdict]: it passes, it passes with another body, or it is denied. Everything is
+// denied that is not known to be allowed: [Denials] lists the codes. A panic is a
 // denial, too. Bodies are read strictly, with case-sensitive member names, by
-// pkg/canonical. No hook waits on disk, the network or a reload.
+// pkg/canonical. No verdict waits on disk, the network or a reload.
 //
-// # Running
-//
-// A [Daemon] is a processor with everything around it. A [Loader] reads a [Source]
-// (a tag, a branch or a bundle) and verifies trust chain, seal and decisions; a
-// [Refresher] does that again and again and puts what verified in force, unless it
-// is older than the [Floor]: lacks a decision, a signature or a trust version that
-// was in force before, also before a restart. A [Prober] lists servers by itself,
-// a [DecisionLog] and [Metrics] tell what was decided.
+// [Hooks] names the methods that there are verdicts about, and when the gateway has
+// to ask.
 package processor

@@ -19,7 +19,7 @@ const (
 	// maxName how long those may be.
 	maxUnknown = 1024
 	maxName    = 512
-	// maxScopes is how many scopes of one service are kept.
+	// maxScopes is how many scopes of one server are kept.
 	maxScopes = 4096
 	// maxDigests is how many digests that are not in force an item may show.
 	maxDigests = 20
@@ -31,12 +31,12 @@ const (
 
 // evidence is what the processor has seen servers list.
 type evidence struct {
-	mu       sync.RWMutex
-	services map[string]*witness // by the gateway's target
-	share    int
+	mu      sync.RWMutex
+	targets map[string]*witness // by the gateway's target
+	share   int
 }
 
-// witness is the evidence of one service. Its lock is held for the time of a few
+// witness is the evidence of one server. Its lock is held for the time of a few
 // map accesses for each item of a listing, and never across anything that waits.
 type witness struct {
 	mu     sync.Mutex
@@ -82,7 +82,7 @@ type listing struct {
 // first eight bytes.
 type digests struct{ seen []uint64 }
 
-// A group is what one list result shows of one service and kind.
+// A group is what one list result shows of one server and kind.
 type group struct {
 	server  *server
 	kind    kind
@@ -97,16 +97,16 @@ type observation struct {
 }
 
 func newEvidence() *evidence {
-	return &evidence{services: map[string]*witness{}, share: evidenceSize}
+	return &evidence{targets: map[string]*witness{}, share: evidenceSize}
 }
 
-// policyChanged begins a policy of n services. What had shown too many digests may
+// policyChanged begins a policy of n servers. What had shown too many digests may
 // be judged anew, unless only options changed.
 func (e *evidence) policyChanged(n int, sameID bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.share = max(evidenceSize/max(n, 1), minShare)
-	for _, w := range e.services {
+	for _, w := range e.targets {
 		w.mu.Lock()
 		w.share = e.share
 		if !sameID {
@@ -119,10 +119,10 @@ func (e *evidence) policyChanged(n int, sameID bool) {
 func (e *evidence) of(target string) *witness {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return e.services[target]
+	return e.targets[target]
 }
 
-// make returns the evidence of a service of the policy. Services that no policy
+// make returns the evidence of a server of the policy. Servers that no policy
 // knows have none, so their number is bounded by the policies.
 func (e *evidence) make(target string) *witness {
 	if w := e.of(target); w != nil {
@@ -130,10 +130,10 @@ func (e *evidence) make(target string) *witness {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	w := e.services[target]
+	w := e.targets[target]
 	if w == nil {
 		w = &witness{scopes: map[string]*scope{}, shown: map[key]*digests{}, share: e.share}
-		e.services[target] = w
+		e.targets[target] = w
 	}
 	return w
 }
@@ -312,7 +312,7 @@ type EvidenceState struct {
 	Lost bool
 }
 
-// state describes the evidence of a service.
+// state describes the evidence of a server.
 func (w *witness) state(name string) EvidenceState {
 	out := EvidenceState{Server: name}
 	if w == nil {

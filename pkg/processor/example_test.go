@@ -1,11 +1,10 @@
 package processor_test
 
 import (
-	"context"
 	"fmt"
+	"time"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
@@ -24,23 +23,27 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	p := processor.New(processor.Config{})
+	p := processor.New()
 	p.SetPolicy(policy)
 
 	call := func() {
-		answer, _ := p.CheckRequest(context.Background(), &extmcp.McpRequest{
-			ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(`{"name":"echo","arguments":{}}`),
+		v := p.Judge(&processor.Message{
+			At: time.Now(), Phase: processor.PhaseRequest, Targets: []string{"files"}, Method: "tools/call", Body: []byte(`{"name":"echo","arguments":{}}`),
 		})
-		fmt.Println(answer.GetPass() != nil, answer.GetError().GetReason())
+		if v.Denied() {
+			fmt.Println(v.Reason())
+			return
+		}
+		fmt.Println("the call passes")
 	}
 	call()
-	list, _ := p.CheckResponse(context.Background(), &extmcp.McpResponse{
-		ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(`{"tools":[` + definition + `,{"name":"new"}]}`),
+	list := p.Judge(&processor.Message{
+		At: time.Now(), Phase: processor.PhaseResponse, Targets: []string{"files"}, Method: "tools/list", Body: []byte(`{"tools":[` + definition + `,{"name":"new"}]}`),
 	})
-	fmt.Println(string(list.GetMutated()))
+	fmt.Println(string(list.Body))
 	call()
 	// Output:
-	// false tool "echo" of the server "files" is denied (no-evidence). The processor has not seen the server list it since it started. Approved is the digest fbb842820d6f25dff5405db1479d4a93ed29e840c79d395471b5732357cb0725.
+	// tool "echo" of the server "files" is denied (no-evidence). The processor has not seen the server list it since it started. Approved is the digest fbb842820d6f25dff5405db1479d4a93ed29e840c79d395471b5732357cb0725.
 	// {"tools":[{"description":"Repeats.","inputSchema":{"type":"object"},"name":"echo"}]}
-	// true
+	// the call passes
 }

@@ -2,14 +2,12 @@ package processor_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
@@ -21,15 +19,17 @@ type fuzzed struct {
 	t *testing.T
 }
 
-func (f fuzzed) Decided(d processor.Decision) {
-	if d.Failure != "" {
-		f.t.Error(d.Failure)
+func (f fuzzed) judge(phase processor.Phase, method string, body []byte) processor.Verdict {
+	f.t.Helper()
+	v := f.Judge(&processor.Message{At: start, Phase: phase, Method: method, Targets: []string{"files"}, Body: body})
+	if v.Failure != "" {
+		f.t.Error(v.Failure)
 	}
+	return v
 }
 
 func newFuzzed(t *testing.T) fuzzed {
-	f := fuzzed{t: t}
-	f.Processor = processor.New(processor.Config{Observer: f})
+	f := fuzzed{processor.New(), t}
 	in := files()
 	in.Servers[0].Instructions = instructions("Hi.")
 	in.Servers = append(in.Servers, server("web", approved(surface.KindTool, add)))
@@ -71,19 +71,17 @@ func FuzzResponse(f *testing.F) {
 		method := methods[int(which)%len(methods)]
 		before := bytes.Clone(body)
 		for range 2 {
-			out, err := p.CheckResponse(context.Background(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: method, McpResponse: body})
-			if err != nil || out.GetResult() == nil {
-				t.Fatalf("no answer: %v %v", out, err)
-			}
+			v := p.judge(processor.PhaseResponse, method, body)
 			if !bytes.Equal(before, body) {
 				t.Fatal("the body was changed")
 			}
-			passed := out.GetMutated()
-			if out.GetPass() != nil {
-				passed = body
-			} else if out.GetError() != nil {
-				denied(t, out.GetError())
+			passed := v.Body
+			switch {
+			case v.Denied():
+				checkDenial(t, &v)
 				continue
+			case passed == nil:
+				passed = body
 			}
 			k := slices.IndexFunc(surface.ListKinds(), func(l surface.ListKind) bool { return l.Method == method })
 			if k < 0 {
@@ -158,17 +156,11 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, params []byte) {
 		p := newFuzzed(t)
 		for i, body := range []string{tools(echo, add), list("prompts", greet), list("resourceTemplates", note), list("resources", readme)} {
-			if _, err := p.CheckResponse(context.Background(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: surface.ListKinds()[i].Method, McpResponse: []byte(body)}); err != nil {
-				t.Fatal(err)
-			}
+			p.judge(processor.PhaseResponse, surface.ListKinds()[i].Method, []byte(body))
 		}
 		method := methods[int(which)%len(methods)]
-		out, err := p.CheckRequest(context.Background(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: method, McpRequest: params})
-		if err != nil || out.GetResult() == nil {
-			t.Fatalf("no answer: %v %v", out, err)
-		}
-		if out.GetError() != nil {
-			denied(t, out.GetError())
+		if v := p.judge(processor.PhaseRequest, method, params); v.Denied() {
+			checkDenial(t, &v)
 			return
 		}
 		var named map[string]any

@@ -16,7 +16,7 @@ import (
 const preamble = "This server is a gateway to a set of mcp servers. It is responsible for routing requests to the correct server and aggregating the results."
 
 // MergedInstructions returns the text that the gateway gives for the instructions
-// of several targets, in the order of the services: its own words, and a section
+// of several targets, in their order: its own words, and a section
 // for each target that has any.
 func MergedInstructions(targets, texts []string) string {
 	var out strings.Builder
@@ -82,20 +82,20 @@ type greeter struct {
 	removed []Removal
 }
 
-// judgeHello reads the result of initialize or server/discover. The result has
-// the members that may pass; changed says whether that is less than there was.
-func judgeHello(p *Policy, r *route, method string, body []byte) (g *greeter, code Code) {
-	g = &greeter{policy: p, route: r}
+// judgeHello judges the result of initialize or server/discover. What goes on has
+// the members that may pass.
+func judgeHello(v *Verdict, p *Policy, r *route, body []byte) {
 	if len(body) > maxBody {
-		return g, DeniedTooLarge
+		v.Code = DeniedTooLarge
+		return
 	}
 	needed := "protocolVersion"
-	if method == "server/discover" {
+	if v.Method == "server/discover" {
 		needed = "supportedVersions"
 	}
+	g := &greeter{policy: p, route: r, out: append(make([]byte, 0, len(body)), '{')}
 	found := false
 	g.reader.Reset(body)
-	g.out = append(make([]byte, 0, len(body)), '{')
 	err := g.reader.Object(func(name []byte) error {
 		before := len(g.out)
 		kept, err := g.member(string(name))
@@ -108,11 +108,13 @@ func judgeHello(p *Policy, r *route, method string, body []byte) (g *greeter, co
 	if err == nil {
 		err = g.reader.End()
 	}
-	if err != nil || !found {
-		return g, DeniedUnreadable
+	v.Removed = g.removed
+	switch {
+	case err != nil || !found:
+		v.Code = DeniedUnreadable
+	case g.changed:
+		v.Body = append(g.out, '}')
 	}
-	g.out = append(g.out, '}')
-	return g, ""
 }
 
 // member reads a member of the result and appends what of it may pass.
@@ -204,10 +206,10 @@ func (g *greeter) remove(path string) (bool, error) {
 
 // server names the one server of the route, where it is one.
 func (g *greeter) server() string {
-	if len(g.route.services) != 1 {
+	if len(g.route.targets) != 1 {
 		return ""
 	}
-	return g.policy.services[g.route.services[0]].name
+	return g.policy.targets[g.route.targets[0]].name
 }
 
 // instructions reads the instructions and passes them where they are approved.
@@ -217,8 +219,8 @@ func (g *greeter) instructions() (kept bool, err error) {
 		return false, err
 	}
 	out := Removal{Server: g.server(), Kind: surface.KindInstructions, Seen: canonical.SumString(text)}
-	if len(g.route.services) == 1 {
-		i := &g.policy.services[g.route.services[0]].instructions
+	if len(g.route.targets) == 1 {
+		i := &g.policy.targets[g.route.targets[0]].instructions
 		out.Approved = i.hash
 		out.Code = i.judge(out.Seen, g.policy.options.Uncovered)
 	} else if want, ok := g.expected(); ok {
@@ -254,12 +256,12 @@ func (i *instructions) judge(seen canonical.Digest, uncovered Uncovered) Code {
 }
 
 // expected is the text that the gateway makes of the approved instructions of
-// several services. It reports false where one of those is not at hand, or may be
+// several targets. It reports false where one of those is not at hand, or may be
 // anything.
 func (g *greeter) expected() (string, bool) {
-	texts := make([]string, 0, len(g.route.services))
-	for _, service := range g.route.services {
-		i := &g.policy.services[service].instructions
+	texts := make([]string, 0, len(g.route.targets))
+	for _, target := range g.route.targets {
+		i := &g.policy.targets[target].instructions
 		switch {
 		case i.denied == DeniedByFile:
 			texts = append(texts, "")
@@ -273,5 +275,5 @@ func (g *greeter) expected() (string, bool) {
 			texts = append(texts, i.text)
 		}
 	}
-	return MergedInstructions(slices.Clone(g.route.services), texts), true
+	return MergedInstructions(slices.Clone(g.route.targets), texts), true
 }

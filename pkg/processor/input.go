@@ -58,7 +58,7 @@ type NameMode string
 
 // The name modes. NamesByCount is raw with one service and prefixed with several.
 // NamesNever is the gateway's prefixMode never: names are raw with any number of
-// services, and a list of several is no evidence.
+// targets, and a list of several is no evidence.
 const (
 	NamesByCount  NameMode = ""
 	NamesRaw      NameMode = "raw"
@@ -88,7 +88,7 @@ type Server struct {
 // Instructions are the instructions of a server that stand in its entry.
 type Instructions struct {
 	Hash  canonical.Digest // in force; zero where none is
-	Text  string           // in force; lists of several services are compared with it
+	Text  string           // in force; lists of several targets are compared with it
 	State State
 }
 

@@ -6,42 +6,18 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"agentgateway-lock/pkg/extmcp"
 )
 
-type recorder []Decision
-
-func (r *recorder) Decided(d Decision) { *r = append(*r, d) }
-
-// A failure inside the processor is a denial, and the next hook is answered.
+// A failure inside the processor is a denial, and the next message is judged.
 func TestPanicIsADenial(t *testing.T) {
-	var seen recorder
-	p := New(Config{Observer: &seen})
-	p.policy.Store(&Policy{services: map[string]*server{"files": {source: true}}}) // no cache
-	list, err := p.CheckResponse(t.Context(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(`{"tools":[]}`)})
-	if err != nil || !strings.Contains(list.GetError().GetReason(), string(DeniedInternal)) {
-		t.Errorf("%v %v", list, err)
+	p := New()
+	p.policy.Store(&Policy{targets: map[string]*server{"files": {source: true}}}) // no cache
+	list := p.Judge(&Message{Phase: PhaseResponse, Method: "tools/list", Targets: []string{"files"}, Body: []byte(`{"tools":[]}`)})
+	if !list.Denied() || list.Code != DeniedInternal || !strings.Contains(list.Failure, "cache") {
+		t.Errorf("the failure is not reported: %+v", list)
 	}
-	if len(seen) != 1 || seen[0].Code != DeniedInternal || !strings.Contains(seen[0].Failure, "cache") {
-		t.Errorf("the failure is not reported: %+v", seen)
-	}
-	ping, err := p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "ping"})
-	if err != nil || ping.GetPass() == nil {
-		t.Errorf("%v %v", ping, err)
-	}
-}
-
-type failing struct{}
-
-func (failing) Decided(Decision) { panic("the log is gone") }
-
-func TestPanicOfTheObserverIsADenial(t *testing.T) {
-	p := New(Config{Observer: failing{}})
-	p.policy.Store(&Policy{services: map[string]*server{"files": {}}})
-	ping, err := p.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "ping"})
-	if err != nil || !strings.Contains(ping.GetError().GetReason(), string(DeniedInternal)) {
-		t.Errorf("%v %v", ping, err)
+	if ping := p.Judge(&Message{Phase: PhaseRequest, Method: "ping", Targets: []string{"files"}}); ping.Denied() {
+		t.Errorf("%+v", ping)
 	}
 }
 
@@ -92,7 +68,7 @@ func TestCacheIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, r := policy.cache, &route{services: []string{"files"}, names: NamesRaw}
+	c, r := policy.cache, &route{targets: []string{"files"}, names: NamesRaw}
 	put := func(body string, size int) {
 		h := c.hash(r, tool, []byte(body))
 		c.put(h, r, tool, []byte(body), &page{size: size})
@@ -127,23 +103,23 @@ func TestCacheComparesWhatItFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, r := policy.cache, &route{services: []string{"a", "b"}, names: NamesPrefixed}
+	c, r := policy.cache, &route{targets: []string{"a", "b"}, names: NamesPrefixed}
 	c.put(7, r, tool, []byte("body"), &page{})
 	if c.get(7, r, tool, []byte("body")) == nil {
 		t.Fatal("not remembered")
 	}
 	for name, other := range map[string]struct {
-		services []string
-		names    NameMode
-		kind     kind
-		body     string
+		targets []string
+		names   NameMode
+		kind    kind
+		body    string
 	}{
-		"body":     {[]string{"a", "b"}, NamesPrefixed, tool, "bodz"},
-		"kind":     {[]string{"a", "b"}, NamesPrefixed, prompt, "body"},
-		"names":    {[]string{"a", "b"}, NamesNever, tool, "body"},
-		"services": {[]string{"a", "c"}, NamesPrefixed, tool, "body"},
+		"body":    {[]string{"a", "b"}, NamesPrefixed, tool, "bodz"},
+		"kind":    {[]string{"a", "b"}, NamesPrefixed, prompt, "body"},
+		"names":   {[]string{"a", "b"}, NamesNever, tool, "body"},
+		"targets": {[]string{"a", "c"}, NamesPrefixed, tool, "body"},
 	} {
-		o := &route{services: other.services, names: other.names}
+		o := &route{targets: other.targets, names: other.names}
 		if c.get(7, o, other.kind, []byte(other.body)) != nil {
 			t.Errorf("%s does not count", name)
 		}

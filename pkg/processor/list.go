@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -28,8 +27,8 @@ type Removal struct {
 
 // page is the verdict on one list result. It does not change.
 type page struct {
-	denied  Code // why nothing of it is passed on
-	answer  *extmcp.McpResponseResult
+	denied  Code   // why nothing of it is passed on
+	body    []byte // in the place of the result; nil where that goes on as it is
 	removed []Removal
 	groups  []group
 	size    int // about how many bytes it takes
@@ -84,7 +83,7 @@ func judgeList(p *Policy, r *route, k kind, body []byte) *page {
 		}
 	}
 	if len(out.removed) > 0 || l.changed {
-		out.answer = mutated(l.rewrite())
+		out.body = l.rewrite()
 	}
 	out.groups = l.shown()
 	out.size = out.weigh()
@@ -94,7 +93,7 @@ func judgeList(p *Policy, r *route, k kind, body []byte) *page {
 // weigh is about how many bytes a verdict takes.
 func (p *page) weigh() int {
 	const removal, seen = 192, 80
-	n := len(p.answer.GetMutated())
+	n := len(p.body)
 	for _, r := range p.removed {
 		n += removal + len(r.Name)
 	}
@@ -198,9 +197,9 @@ func (l *lister) identify(d *definition) {
 		return
 	}
 	l.names[d.public]++
-	service, name, ok := l.route.native(l.kind, d.public)
+	target, name, ok := l.route.native(l.kind, d.public)
 	if ok {
-		d.server = l.policy.services[service]
+		d.server = l.policy.targets[target]
 	} else if l.route.names == NamesNever {
 		d.server = l.only(d.public)
 	}
@@ -271,8 +270,8 @@ func rename(text canonical.Text, id *canonical.Member, name string) canonical.Te
 // only returns the one server of the route whose entry holds the name, or nil.
 func (l *lister) only(name string) *server {
 	var found *server
-	for _, service := range l.route.services {
-		s := l.policy.services[service]
+	for _, target := range l.route.targets {
+		s := l.policy.targets[target]
 		if s == nil || s.items[l.kind][name] == nil {
 			continue
 		}
@@ -322,8 +321,8 @@ func (l *lister) decide(d *definition) (Removal, bool) {
 
 // uncovered reports whether no server of the route covers the kind.
 func (l *lister) uncovered() bool {
-	for _, service := range l.route.services {
-		if s := l.policy.services[service]; s == nil || s.covers[l.kind] {
+	for _, target := range l.route.targets {
+		if s := l.policy.targets[target]; s == nil || s.covers[l.kind] {
 			return false
 		}
 	}

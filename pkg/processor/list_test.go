@@ -191,20 +191,20 @@ func TestSeveralServices(t *testing.T) {
 		w := newWorld(t, processor.Input{Servers: []processor.Server{server("files", approved(surface.KindResource, bare)), server("web")}})
 		w.wantResponse(both, "resources/list", list("resources", bare), list("resources"))
 		w.wantResponse(both, "resources/list", list("resources", named(bare, `"readme"`, `"files+readme"`)), list("resources"))
-		w.wantResponse(from("files").with("names", "prefixed"), "resources/list", list("resources", bare), list("resources", bare))
+		w.wantResponse(from("files").named("prefixed"), "resources/list", list("resources", bare), list("resources", bare))
 	})
 	t.Run("prefixed with one service", func(t *testing.T) {
 		w := newWorld(t, two())
-		w.wantResponse(from("files").with("names", "prefixed"), "tools/list", tools(filesEcho, echo), tools(filesEcho))
+		w.wantResponse(from("files").named("prefixed"), "tools/list", tools(filesEcho, echo), tools(filesEcho))
 		w.wantRequest(from("files"), "tools/call", call("echo"), "")
 		in := two()
 		in.Names = processor.NamesPrefixed
 		w.load(in)
 		w.wantResponse(from("files"), "tools/list", tools(filesEcho, echo), tools(filesEcho))
-		w.wantResponse(from("files").with("names", "raw"), "tools/list", tools(filesEcho, echo), tools(echo))
+		w.wantResponse(from("files").named("raw"), "tools/list", tools(filesEcho, echo), tools(echo))
 	})
 	t.Run("never", func(t *testing.T) {
-		never := both.with("names", "never")
+		never := both.named("never")
 		w := newWorld(t, two())
 		w.wantResponse(never, "tools/list", tools(echo, add, filesEcho, echoEvil), tools(add))
 		w.wantResponse(never, "tools/list", tools(echo, add), tools(echo, add))
@@ -223,7 +223,7 @@ func TestSeveralServices(t *testing.T) {
 	})
 	t.Run("raw with several services", func(t *testing.T) {
 		w := newWorld(t, two())
-		w.wantResponse(both.with("names", "raw"), "tools/list", tools(echo, filesEcho), tools())
+		w.wantResponse(both.named("raw"), "tools/list", tools(echo, filesEcho), tools())
 	})
 	t.Run("the same page of two services", func(t *testing.T) {
 		w := newWorld(t, two())
@@ -241,7 +241,7 @@ func TestSeveralServices(t *testing.T) {
 	t.Run("metadata that cannot be used", func(t *testing.T) {
 		w := newWorld(t, two())
 		for _, a := range []ask{
-			both.with("names", "Prefixed"), both.with("names", true), both.with("scope", 7.0), both.with("scope", strings.Repeat("x", 1025)),
+			both.named("Prefixed"), both.by(strings.Repeat("x", 1025)),
 		} {
 			w.wantDenied(a, "tools/list", tools(), processor.DeniedMetadata)
 			w.wantRequest(a, "ping", "", processor.DeniedMetadata)

@@ -1,7 +1,5 @@
 package processor
 
-import "google.golang.org/protobuf/types/known/structpb"
-
 // role is what the processor does about a method.
 type role uint8
 
@@ -43,43 +41,43 @@ var methods = map[string]*method{
 	"tasks/cancel":             {},
 }
 
-// begin does what every hook begins with: it reads the route and finds the method
-// and whether every server of the hook may be asked anything. Where d.Code is set
-// thereafter, the answer is to deny.
-func (p *Processor) begin(d *Decision, policy *Policy, r *route, metadata *structpb.Struct) *method {
+// begin does what every verdict begins with: it reads the route and finds the
+// method and whether every server of the message may be asked anything. Where
+// v.Code is set thereafter, the message is denied.
+func (p *Processor) begin(v *Verdict, policy *Policy, r *route, m *Message) *method {
 	if policy == nil {
-		d.Code = DeniedNoPolicy
+		v.Code = DeniedNoPolicy
 		return nil
 	}
-	d.Enforced = policy.options.Mode != Observe
-	*r, d.Code = newRoute(d.Services, metadata, policy.options.Names)
-	d.Scope = r.scope
-	if code := policy.admits(d); d.Code == "" {
-		d.Code = code
+	v.Enforced = policy.options.Mode != Observe
+	*r, v.Code = newRoute(m, policy.options.Names)
+	v.Scope = r.scope
+	if code := policy.admits(v); v.Code == "" {
+		v.Code = code
 	}
-	m := methods[d.Method]
-	if m == nil && d.Code == "" {
-		d.Code = DeniedUnknownMethod
+	known := methods[v.Method]
+	if known == nil && v.Code == "" {
+		v.Code = DeniedUnknownMethod
 	}
-	return m
+	return known
 }
 
-// admits says why a server of the hook may not be asked anything, or nothing.
-func (policy *Policy) admits(d *Decision) Code {
-	if len(d.Services) == 0 {
+// admits says why a server of the message may not be asked anything, or nothing.
+func (policy *Policy) admits(v *Verdict) Code {
+	if len(v.Targets) == 0 {
 		return DeniedUnknownServer
 	}
-	for _, service := range d.Services {
-		s := policy.services[service]
+	for _, target := range v.Targets {
+		s := policy.targets[target]
 		switch {
 		case s == nil:
-			d.Server = service
+			v.Server = target
 			return DeniedUnknownServer
 		case s.denied != "":
-			d.Server = s.name
+			v.Server = s.name
 			return s.denied
-		case len(d.Services) == 1:
-			d.Server = s.name
+		case len(v.Targets) == 1:
+			v.Server = s.name
 		}
 	}
 	return ""

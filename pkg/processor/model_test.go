@@ -1,7 +1,6 @@
 package processor_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
@@ -340,24 +338,18 @@ func (m *model) listing() string {
 	}
 	k, _ := surface.ListKindOf(modelKinds[kind])
 	body := `{"` + k.Member + `":[` + strings.Join(all, ",") + `]}`
-	a := ask{services: services}
+	a := from(services...).by(scope)
 	if prefixed {
-		a = a.with("names", "prefixed")
+		a = a.named(processor.NamesPrefixed)
 	}
-	if scope != "" {
-		a = a.with("scope", scope)
-	}
-	metadata := a.context()
-	out, err := m.p.CheckResponse(context.Background(), &extmcp.McpResponse{ServiceNames: services, Method: k.Method, MetadataContext: metadata, McpResponse: []byte(body)})
+	v := m.judge(a, processor.PhaseResponse, k.Method, body)
 	want := `{"` + k.Member + `":[` + strings.Join(kept, ",") + `]}`
 	switch {
-	case err != nil:
-		return err.Error()
-	case deny != (out.GetError() != nil):
-		return fmt.Sprintf("list of %v: %v, denied by the model: %v", services, out, deny)
+	case deny != v.Denied():
+		return fmt.Sprintf("list of %v: %+v, denied by the model: %v", services, v, deny)
 	case deny:
-	case want == body && out.GetPass() == nil, want != body && string(out.GetMutated()) != want:
-		return fmt.Sprintf("list of %v: %s\n gave %v\n want %s", services, body, out, want)
+	case want == body && v.Body != nil, want != body && string(v.Body) != want:
+		return fmt.Sprintf("list of %v: %s\n gave %s\n want %s", services, body, v.Body, want)
 	}
 	return ""
 }
@@ -387,6 +379,12 @@ func (m *model) probing() {
 	}
 }
 
+func (m *model) judge(a ask, phase processor.Phase, method, body string) processor.Verdict {
+	message := a.message(phase, method, body)
+	message.At = m.now
+	return m.p.Judge(message)
+}
+
 func (m *model) calling() (allowed bool, wrong string) {
 	service, scope := pick(m, modelServices), pick(m, []string{"", "x", "y"})
 	kind := m.random.IntN(2)
@@ -395,19 +393,10 @@ func (m *model) calling() (allowed bool, wrong string) {
 	if kind == modelResource {
 		method, param = "resources/read", "uri"
 	}
-	a := ask{services: []string{service}}
-	if scope != "" {
-		a = a.with("scope", scope)
-	}
-	out, err := m.p.CheckRequest(context.Background(), &extmcp.McpRequest{
-		ServiceNames: a.services, Method: method, MetadataContext: a.context(), McpRequest: []byte(`{"` + param + `":"` + name + `","arguments":{}}`),
-	})
-	if err != nil {
-		return false, err.Error()
-	}
+	v := m.judge(from(service).by(scope), processor.PhaseRequest, method, `{"`+param+`":"`+name+`","arguments":{}}`)
 	want := m.allows(service, scope, kind, name)
-	if (out.GetPass() != nil) != want {
-		return want, fmt.Sprintf("%s %s of %s in scope %q: %v, allowed by the model: %v", method, name, service, scope, out, want)
+	if v.Denied() == want {
+		return want, fmt.Sprintf("%s %s of %s in scope %q: %+v, allowed by the model: %v", method, name, service, scope, v, want)
 	}
 	return want, ""
 }
@@ -429,7 +418,7 @@ func TestModel(t *testing.T) {
 		if random.IntN(4) == 0 {
 			m.texts, m.storm = 40, true
 		}
-		m.p = processor.New(processor.Config{Now: func() time.Time { return m.now }})
+		m.p = processor.New()
 		m.reload()
 		for i := range length {
 			wrong := ""

@@ -3,48 +3,37 @@ package processor
 import (
 	"slices"
 	"strings"
-
-	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // maxScope is how long the text of a scope may be, in bytes.
 const maxScope = 1024
 
-// route is what a hook says of the gateway's route: its services, the spelling of
-// names in lists, and the scope.
+// route is where a message belongs: its targets, the spelling of names in lists,
+// and the scope.
 type route struct {
-	services []string
-	names    NameMode
-	scope    string
+	targets []string
+	names   NameMode
+	scope   string
 }
 
-// newRoute reads the metadata of a hook. The code says why it cannot be used.
-func newRoute(services []string, metadata *structpb.Struct, names NameMode) (route, Code) {
-	r := route{services: services, names: names}
-	if fields := metadata.GetFields(); len(fields) > 0 {
-		if v, ok := fields["names"]; ok {
-			mode, isText := v.GetKind().(*structpb.Value_StringValue)
-			if !isText {
-				return r, DeniedMetadata
-			}
-			r.names = NameMode(mode.StringValue)
-		}
-		if v, ok := fields["scope"]; ok {
-			text, isText := v.GetKind().(*structpb.Value_StringValue)
-			if !isText || len(text.StringValue) > maxScope {
-				return r, DeniedMetadata
-			}
-			r.scope = text.StringValue
-		}
+// newRoute reads what came with a message. The code says why it cannot be used.
+func newRoute(m *Message, names NameMode) (route, Code) {
+	r := route{targets: m.Targets, names: m.Names}
+	if m.BadMetadata || len(m.Scope) > maxScope {
+		return r, DeniedMetadata
+	}
+	r.scope = m.Scope
+	if r.names == NamesByCount {
+		r.names = names
 	}
 	switch r.names {
 	case NamesByCount:
 		r.names = NamesRaw
-		if len(services) > 1 {
+		if len(r.targets) > 1 {
 			r.names = NamesPrefixed
 		}
 	case NamesNever:
-		if len(services) == 1 {
+		if len(r.targets) == 1 {
 			r.names = NamesRaw
 		}
 	case NamesRaw, NamesPrefixed:
@@ -54,28 +43,28 @@ func newRoute(services []string, metadata *structpb.Struct, names NameMode) (rou
 	return r, ""
 }
 
-// native splits a name of a list into the service that it is of and the name that
-// the service itself gives. It reports false where the name does not tell.
-func (r *route) native(k kind, name string) (service, rest string, ok bool) {
+// native splits a name of a list into the target that it is of and the name that
+// the server itself gives. It reports false where the name does not tell.
+func (r *route) native(k kind, name string) (target, rest string, ok bool) {
 	if r.names != NamesPrefixed {
-		if len(r.services) != 1 {
+		if len(r.targets) != 1 {
 			return "", name, false
 		}
-		return r.services[0], name, true
+		return r.targets[0], name, true
 	}
 	if k == template || k == resource {
-		service, rest, ok = splitURI(name)
-		if !ok && len(r.services) == 1 && !hasScheme(name) {
-			return r.services[0], name, true
+		target, rest, ok = splitURI(name)
+		if !ok && len(r.targets) == 1 && !hasScheme(name) {
+			return r.targets[0], name, true
 		}
 	} else {
-		service, rest, ok = strings.Cut(name, "_")
+		target, rest, ok = strings.Cut(name, "_")
 	}
 	if !ok {
 		return "", name, false
 	}
-	if slices.Contains(r.services, service) {
-		return service, rest, true
+	if slices.Contains(r.targets, target) {
+		return target, rest, true
 	}
 	return "", name, false
 }

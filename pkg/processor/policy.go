@@ -33,11 +33,11 @@ func kindOf(k surface.Kind) (kind, bool) {
 // A Policy is what is approved, and how that is applied. It does not change, but
 // for what it remembers of verdicts.
 type Policy struct {
-	input    Input
-	options  Options
-	services map[string]*server // by the gateway's target
-	names    map[string]*server // by the lockfile's name
-	cache    *cache
+	input   Input
+	options Options
+	targets map[string]*server // by the gateway's target
+	names   map[string]*server // by the lockfile's name
+	cache   *cache
 }
 
 // server is one server of a policy.
@@ -83,7 +83,7 @@ func NewPolicy(in Input) (*Policy, error) {
 	}
 	p := &Policy{
 		input: in, options: in.Options, cache: newCache(maphash.MakeSeed()),
-		services: make(map[string]*server, len(in.Servers)), names: make(map[string]*server, len(in.Servers)),
+		targets: make(map[string]*server, len(in.Servers)), names: make(map[string]*server, len(in.Servers)),
 	}
 	for i := range in.Servers {
 		s, err := newServer(&in.Servers[i])
@@ -93,10 +93,10 @@ func NewPolicy(in Input) (*Policy, error) {
 		if p.names[s.name] != nil {
 			return nil, fmt.Errorf("server %q stands twice", s.name)
 		}
-		if other := p.services[s.target]; other != nil {
+		if other := p.targets[s.target]; other != nil {
 			return nil, fmt.Errorf("servers %q and %q have one target, %q: give one of them another target", other.name, s.name, s.target)
 		}
-		p.names[s.name], p.services[s.target] = s, s
+		p.names[s.name], p.targets[s.target] = s, s
 	}
 	for _, ref := range in.Deny {
 		if s := p.names[ref.Server]; s != nil {

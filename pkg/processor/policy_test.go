@@ -1,7 +1,6 @@
 package processor_test
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -10,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/extmcp"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
@@ -41,14 +38,14 @@ func TestObserveMode(t *testing.T) {
 	w.wantRequest(from("files"), "tools/call", call("echo"), "")
 }
 
-func TestDecisionsAreReported(t *testing.T) {
+func TestVerdictsAreReported(t *testing.T) {
 	w := newWorld(t, files())
-	a := from("files").with("scope", "alice")
+	a := from("files").by("alice")
 	w.list(a, echo)
 	w.wantRequest(a, "tools/call", call("echo"), "")
 	digest := canonical.SumString(echo)
-	want := processor.Decision{
-		At: start, Phase: processor.PhaseRequest, Method: "tools/call", Services: []string{"files"}, Scope: "alice", Server: "files",
+	want := processor.Verdict{
+		At: start, Phase: processor.PhaseRequest, Method: "tools/call", Targets: []string{"files"}, Scope: "alice", Server: "files",
 		Kind: surface.KindTool, Name: "echo", Approved: digest, Seen: digest, Enforced: true,
 	}
 	if diff := cmp.Diff(want, w.last()); diff != "" {
@@ -94,98 +91,10 @@ func TestNewPolicyRefuses(t *testing.T) {
 	}
 }
 
-func lockedTool(t *testing.T, text string) lockfile.Item {
-	t.Helper()
-	d, err := surface.Read(surface.KindTool, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lockfile.Item{Name: d.Name, Tool: d.Tool, Digest: d.Digest, GatewayDigest: d.GatewayDigest}
-}
-
-func TestFromLockfile(t *testing.T) {
-	extra := `{"description":"Adds.","inputSchema":{"type":"object"},"name":"add","x-vendor":1}`
-	gone := lockedTool(t, `{"name":"gone"}`)
-	gone.Absent = true
-	file := &lockfile.File{}
-	file.Put(&lockfile.Server{
-		Name: "files", Target: "files-prod", Source: &lockfile.Source{Transport: lockfile.HTTP, URL: "https://example.com"},
-		Covers: []string{"instructions", "tools"}, Instructions: &lockfile.Instructions{Hash: canonical.SumString("Hi.")},
-		Lists:   map[surface.Kind][]lockfile.Item{surface.KindTool: {lockedTool(t, extra), lockedTool(t, echo), gone}},
-		Refused: []surface.Refused{{Kind: surface.KindTool, Name: "bad", Rule: canonical.RuleNumber}, {Kind: surface.KindTool, Name: "bad"}, {Kind: surface.KindTool}},
-	})
-	file.Put(&lockfile.Server{Name: "old", Absent: true})
-	copies := func(_ string, kind surface.Kind, name string) []byte {
-		switch {
-		case kind == surface.KindInstructions:
-			return []byte("Hi.")
-		case name == "echo":
-			return []byte(echo)
-		}
-		return nil
-	}
-	in, err := processor.FromLockfile(file, copies)
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest := func(text string) canonical.Digest { return canonical.SumString(text) }
-	want := processor.Input{Servers: []processor.Server{{
-		Name: "files", Target: "files-prod", SourceApproved: true, Covers: []string{"instructions", "tools"}, Instructions: instructions("Hi."),
-		Items: []processor.Item{
-			{Kind: surface.KindTool, Name: "bad", State: processor.StateRefused},
-			{Kind: surface.KindTool, Name: "add", State: processor.StateApproved, InForce: digest(add), Locked: digest(add)},
-			{Kind: surface.KindTool, Name: "echo", State: processor.StateApproved, InForce: digest(echo), Locked: digest(echo)},
-			{Kind: surface.KindTool, Name: "gone", State: processor.StateAbsent},
-		},
-	}}}
-	if diff := cmp.Diff(want, in); diff != "" {
-		t.Fatal(diff)
-	}
-	w := newWorld(t, in)
-	w.wantResponse(from("files-prod"), "tools/list", tools(echo, add, `{"name":"gone"}`, `{"name":"bad"}`), tools(echo, add))
-	w.wantRequest(from("files-prod"), "tools/call", call("gone"), processor.DeniedAbsent)
-	w.wantRequest(from("old"), "tools/call", call("echo"), processor.DeniedUnknownServer)
-}
-
-func TestFromLockfileRefuses(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(s *lockfile.Server, file *lockfile.File)
-		copies string
-		says   string
-	}{
-		"no digest": {func(s *lockfile.Server, _ *lockfile.File) { s.Lists[surface.KindTool][0].Digest = canonical.Digest{} }, "", "needs digests"},
-		"no gateway digest": {func(s *lockfile.Server, _ *lockfile.File) {
-			s.Lists[surface.KindTool][0].GatewayDigest = canonical.Digest{}
-		}, "", "needs digests"},
-		"one target": {func(_ *lockfile.Server, f *lockfile.File) {
-			f.Put(&lockfile.Server{Name: "x", Target: "files"})
-		}, "", "one target"},
-		"another copy":       {func(*lockfile.Server, *lockfile.File) {}, echoEvil, "locked digests"},
-		"a broken copy":      {func(*lockfile.Server, *lockfile.File) {}, "{", "cannot be read"},
-		"other gateway hash": {func(s *lockfile.Server, _ *lockfile.File) { s.Lists[surface.KindTool][0].GatewayDigest[0]++ }, echo, "locked digests"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &lockfile.Server{Name: "files", Covers: []string{"tools"}, Lists: map[surface.Kind][]lockfile.Item{surface.KindTool: {lockedTool(t, echo)}}}
-			file := &lockfile.File{}
-			file.Put(s)
-			tc.change(s, file)
-			_, err := processor.FromLockfile(file, func(string, surface.Kind, string) []byte {
-				if tc.copies == "" {
-					return nil
-				}
-				return []byte(tc.copies)
-			})
-			if err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("error %v, want one about %q", err, tc.says)
-			}
-		})
-	}
-}
-
 // Listings, calls, probes and reloads at once: nothing but what one of the
 // policies allows passes.
 func TestConcurrentUse(t *testing.T) {
-	p := processor.New(processor.Config{})
+	p := processor.New()
 	first, second := files(), files()
 	second.ID, second.Servers[0].Items = "2", second.Servers[0].Items[1:]
 	load := func(in processor.Input) {
@@ -214,14 +123,14 @@ func TestConcurrentUse(t *testing.T) {
 		clients.Go(func() {
 			pages := []string{tools(echo, add), tools(echoEvil, add)}
 			for i := range 300 {
-				out, _ := p.CheckResponse(context.Background(), &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(pages[i%2])})
-				switch body := string(out.GetMutated()); {
-				case out.GetPass() != nil && i%2 == 0, body == tools(add):
+				v := judged(p, processor.PhaseResponse, "tools/list", pages[i%2])
+				switch body := string(v.Body); {
+				case !v.Denied() && (body == "" && i%2 == 0 || body == tools(add)):
 				default:
-					t.Errorf("the list is %v", out)
+					t.Errorf("the list is %+v", v)
 				}
 				for _, name := range []string{"echo", "add"} {
-					_, _ = p.CheckRequest(context.Background(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "tools/call", McpRequest: []byte(call(name))})
+					judged(p, processor.PhaseRequest, "tools/call", call(name))
 				}
 			}
 		})

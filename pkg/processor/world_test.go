@@ -1,18 +1,15 @@
 package processor_test
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
-	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/surface"
 )
@@ -32,22 +29,19 @@ const (
 
 var start = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
-// world is a processor with a clock and a record of its decisions.
+// world is a processor with a clock and a record of its verdicts.
 type world struct {
-	t         *testing.T
-	p         *processor.Processor
-	now       time.Time
-	decisions []processor.Decision
+	t        *testing.T
+	p        *processor.Processor
+	now      time.Time
+	verdicts []processor.Verdict
 }
 
-func (w *world) Decided(d processor.Decision) { w.decisions = append(w.decisions, d) }
-
-func (w *world) last() processor.Decision { return w.decisions[len(w.decisions)-1] }
+func (w *world) last() processor.Verdict { return w.verdicts[len(w.verdicts)-1] }
 
 func newWorld(t *testing.T, in processor.Input) *world {
 	t.Helper()
-	w := &world{t: t, now: start}
-	w.p = processor.New(processor.Config{Now: func() time.Time { return w.now }, Observer: w})
+	w := &world{t: t, now: start, p: processor.New()}
 	w.load(in)
 	return w
 }
@@ -85,90 +79,98 @@ func files() processor.Input {
 	)}}
 }
 
-// ask is one hook, with the route it comes from.
+// ask is where a message belongs.
 type ask struct {
-	services []string
-	metadata map[string]any
+	targets []string
+	names   processor.NameMode
+	scope   string
 }
 
-func from(services ...string) ask { return ask{services: services} }
+func from(targets ...string) ask { return ask{targets: targets} }
 
-func (a ask) with(key string, value any) ask {
-	metadata := map[string]any{key: value}
-	maps.Copy(metadata, a.metadata)
-	return ask{a.services, metadata}
-}
+func (a ask) named(names processor.NameMode) ask { a.names = names; return a }
 
-func (a ask) context() *structpb.Struct {
-	if a.metadata == nil {
-		return nil
+func (a ask) by(scope string) ask { a.scope = scope; return a }
+
+func (a ask) message(phase processor.Phase, method, body string) *processor.Message {
+	m := &processor.Message{Phase: phase, Method: method, Targets: a.targets, Names: a.names, Scope: a.scope}
+	if body != "" {
+		m.Body = []byte(body)
 	}
-	s, err := structpb.NewStruct(a.metadata)
-	if err != nil {
-		panic(err)
-	}
-	return s
+	return m
 }
 
-// request puts a request hook and returns the code it is denied with.
+// judge puts a message and holds that the verdict has the form that it promises.
+func (w *world) judge(m *processor.Message) processor.Verdict {
+	w.t.Helper()
+	m.At = w.now
+	v := w.p.Judge(m)
+	w.verdicts = append(w.verdicts, v)
+	switch {
+	case v.Denied() && v.Body != nil:
+		w.t.Fatalf("%s is denied, and %s goes on", m.Method, v.Body)
+	case v.Denied():
+		checkDenial(w.t, &v)
+	}
+	return v
+}
+
+// judged puts a message to a processor.
+func judged(p *processor.Processor, phase processor.Phase, method, body string) processor.Verdict {
+	m := from("files").message(phase, method, body)
+	m.At = start
+	return p.Judge(m)
+}
+
+// request puts a request and returns the code it is denied with.
 func (w *world) request(a ask, method, params string) processor.Code {
 	w.t.Helper()
-	in := &extmcp.McpRequest{ServiceNames: a.services, Method: method, MetadataContext: a.context()}
-	if params != "" {
-		in.McpRequest = []byte(params)
-	}
-	out, err := w.p.CheckRequest(context.Background(), in)
-	if err != nil {
-		w.t.Fatalf("%s: a gRPC error: %v", method, err)
-	}
-	if out.GetPass() != nil {
+	v := w.judge(a.message(processor.PhaseRequest, method, params))
+	if !v.Denied() {
 		return ""
 	}
-	return denied(w.t, out.GetError())
+	return v.Code
 }
 
-// response puts a response hook and returns what the client gets, and the code
-// where that is an error.
+// response puts a result and returns what the client gets, and the code where that
+// is an error.
 func (w *world) response(a ask, method, result string) (string, processor.Code) {
 	w.t.Helper()
-	out, err := w.p.CheckResponse(context.Background(), &extmcp.McpResponse{
-		ServiceNames: a.services, Method: method, MetadataContext: a.context(), McpResponse: []byte(result),
-	})
-	switch {
-	case err != nil:
-		w.t.Fatalf("%s: a gRPC error: %v", method, err)
-	case out.GetPass() != nil:
-		return result, ""
-	case out.GetError() != nil:
-		return "", denied(w.t, out.GetError())
+	switch v := w.judge(a.message(processor.PhaseResponse, method, result)); {
+	case v.Denied():
+		return "", v.Code
+	case v.Body != nil:
+		return string(v.Body), ""
 	}
-	return string(out.GetMutated()), ""
+	return result, ""
 }
 
-// denied holds that a denial has the form that the gateway understands.
-func denied(t *testing.T, e *extmcp.AuthorizationError) processor.Code {
+// checkDenial holds that a denial tells people and programs the same.
+func checkDenial(t *testing.T, v *processor.Verdict) {
 	t.Helper()
-	if e.GetCode() != extmcp.AuthorizationError_PERMISSION_DENIED || e.GetReason() == "" {
-		t.Fatalf("not a denial with a reason: %v", e)
+	if !strings.Contains(v.Reason(), "("+string(v.Code)+")") {
+		t.Fatalf("the reason %q does not name the code %s", v.Reason(), v.Code)
 	}
 	var data struct{ Code, Server, Kind, Name, Approved, Seen, Hint *string }
-	dec := json.NewDecoder(strings.NewReader(string(e.GetMcpError())))
+	dec := json.NewDecoder(bytes.NewReader(v.Data()))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&data); err != nil {
-		t.Fatalf("mcp_error %s: %v", e.GetMcpError(), err)
+		t.Fatalf("data %s: %v", v.Data(), err)
 	}
 	for _, member := range []*string{data.Code, data.Server, data.Kind, data.Name, data.Approved, data.Seen, data.Hint} {
 		if member == nil {
-			t.Fatalf("mcp_error %s lacks a member", e.GetMcpError())
+			t.Fatalf("data %s lacks a member", v.Data())
 		}
 	}
-	return processor.Code(*data.Code)
+	if processor.Code(*data.Code) != v.Code {
+		t.Fatalf("data %s has another code than %s", v.Data(), v.Code)
+	}
 }
 
 func (w *world) wantRequest(a ask, method, params string, want processor.Code) {
 	w.t.Helper()
 	if got := w.request(a, method, params); got != want {
-		w.t.Errorf("%s %s of %v: %q, want %q", method, params, a.services, got, want)
+		w.t.Errorf("%s %s of %v: %q, want %q", method, params, a.targets, got, want)
 	}
 }
 
@@ -176,14 +178,14 @@ func (w *world) wantResponse(a ask, method, result, want string) {
 	w.t.Helper()
 	got, code := w.response(a, method, result)
 	if code != "" || got != want {
-		w.t.Errorf("%s of %v: %q\n have %s\n want %s", method, a.services, code, got, want)
+		w.t.Errorf("%s of %v: %q\n have %s\n want %s", method, a.targets, code, got, want)
 	}
 }
 
 func (w *world) wantDenied(a ask, method, result string, want processor.Code) {
 	w.t.Helper()
 	if got, code := w.response(a, method, result); code != want {
-		w.t.Errorf("%s of %v: %q %s, want the code %q", method, a.services, code, got, want)
+		w.t.Errorf("%s of %v: %q %s, want the code %q", method, a.targets, code, got, want)
 	}
 }
 

@@ -37,7 +37,7 @@ func (d *Daemon) adminHandler() http.Handler {
 		}
 		writeJSON(w, http.StatusOK, d.report(loaded))
 	})
-	mux.Handle("GET /metrics", d.metrics.Handler())
+	mux.Handle("GET /metrics", d.metrics.handler())
 	return mux
 }
 

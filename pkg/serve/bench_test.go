@@ -27,12 +27,12 @@ func (noop) CheckResponse(context.Context, *extmcp.McpResponse) (*extmcp.McpResp
 	return &extmcp.McpResponseResult{Result: &extmcp.McpResponseResult_Pass{Pass: &extmcp.Pass{}}}, nil
 }
 
-func BenchmarkCallDecision(b *testing.B) {
-	p, _ := busy(b, manyTools(100))
+func BenchmarkCallVerdict(b *testing.B) {
+	_, hooks, _ := busy(b, manyTools(100))
 	in := callOf("read_record_0042")
 	b.ReportAllocs()
 	for b.Loop() {
-		if out, _ := p.CheckRequest(context.Background(), in); out.GetPass() == nil {
+		if out, _ := hooks.CheckRequest(context.Background(), in); out.GetPass() == nil {
 			b.Fatal(out)
 		}
 	}
@@ -41,11 +41,11 @@ func BenchmarkCallDecision(b *testing.B) {
 func BenchmarkListUnchanged(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, page := busy(b, manyTools(n))
+			_, hooks, page := busy(b, manyTools(n))
 			b.SetBytes(int64(len(page.GetMcpResponse())))
 			b.ReportAllocs()
 			for b.Loop() {
-				mustPass(b, p, page)
+				mustPass(b, hooks, page)
 			}
 		})
 	}
@@ -53,11 +53,11 @@ func BenchmarkListUnchanged(b *testing.B) {
 
 // listFirst reports the speed of a page that was never seen before, in MB/s.
 func listFirst(b *testing.B) {
-	p, page := busy(b, manyTools(100))
+	_, hooks, page := busy(b, manyTools(100))
 	const pages = 500
 	begin := time.Now()
 	for i := range pages {
-		mustPass(b, p, &extmcp.McpResponse{
+		mustPass(b, hooks, &extmcp.McpResponse{
 			ServiceNames: page.GetServiceNames(), Method: page.GetMethod(), McpResponse: fmt.Appendf(nil, "%s%*s", page.GetMcpResponse(), i+1, ""),
 		})
 	}
@@ -72,9 +72,9 @@ func BenchmarkListFirst(b *testing.B) {
 
 // reloadUnderLoad reports the calls a second of 64 clients while the policy is
 // compiled and put in force every 100 ms, over the same without that.
-func reloadUnderLoad(b *testing.B, p *processor.Processor, in *extmcp.McpRequest) {
+func reloadUnderLoad(b *testing.B, p *processor.Processor, hooks extmcp.ExtMcpServer, in *extmcp.McpRequest) {
 	b.Helper()
-	client := dial(b, "unix", p)
+	client := dial(b, "unix", hooks)
 	var calls [2][]float64
 	for round := range 18 {
 		which := round % 2
@@ -140,12 +140,12 @@ func ratio(b *testing.B, rounds, each int, ours, theirs func()) {
 func BenchmarkRatio(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		definitions := manyTools(n)
-		p, page := busy(b, definitions)
+		_, hooks, page := busy(b, definitions)
 		b.Run(fmt.Sprintf("list-unchanged-vs-sha256-%d", n), func(b *testing.B) {
-			ratio(b, 301, 20, func() { mustPass(b, p, page) }, func() { sha256.Sum256(page.GetMcpResponse()) })
+			ratio(b, 301, 20, func() { mustPass(b, hooks, page) }, func() { sha256.Sum256(page.GetMcpResponse()) })
 		})
 		for _, network := range []string{"unix", "tcp"} {
-			mine, empty := dial(b, network, p), dial(b, network, noop{})
+			mine, empty := dial(b, network, hooks), dial(b, network, noop{})
 			b.Run(fmt.Sprintf("list-vs-noop-%s-%d", network, n), func(b *testing.B) {
 				ask := func(c extmcp.ExtMcpClient) func() {
 					return func() {
@@ -159,11 +159,11 @@ func BenchmarkRatio(b *testing.B) {
 		}
 	}
 	b.Run("list-first", listFirst)
-	p, _ := busy(b, manyTools(100))
+	p, hooks, _ := busy(b, manyTools(100))
 	in := callOf("read_record_0042")
-	b.Run("reload-under-load", func(b *testing.B) { reloadUnderLoad(b, p, in) })
+	b.Run("reload-under-load", func(b *testing.B) { reloadUnderLoad(b, p, hooks, in) })
 	for _, network := range []string{"unix", "tcp"} {
-		mine, empty := dial(b, network, p), dial(b, network, noop{})
+		mine, empty := dial(b, network, hooks), dial(b, network, noop{})
 		b.Run("call-vs-noop-"+network, func(b *testing.B) {
 			ask := func(c extmcp.ExtMcpClient) func() {
 				return func() {

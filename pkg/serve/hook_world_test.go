@@ -13,6 +13,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
+	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -67,18 +68,19 @@ func manyTools(n int) []string {
 }
 
 // busy returns a processor in whose policy the definitions are approved, and that
-// has seen them listed.
-func busy(tb testing.TB, definitions []string) (*processor.Processor, *extmcp.McpResponse) {
+// has seen them listed, with what answers hooks by it.
+func busy(tb testing.TB, definitions []string) (*processor.Processor, extmcp.ExtMcpServer, *extmcp.McpResponse) {
 	tb.Helper()
 	policy, err := processor.NewPolicy(policyOf(definitions...))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := processor.New(processor.Config{})
+	p := processor.New()
 	p.SetPolicy(policy)
+	hooks := serve.NewHooks(p, time.Now, func(processor.Verdict) {})
 	page := &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(definitions...))}
-	mustPass(tb, p, page)
-	return p, page
+	mustPass(tb, hooks, page)
+	return p, hooks, page
 }
 
 func mustPass(tb testing.TB, p extmcp.ExtMcpServer, page *extmcp.McpResponse) {

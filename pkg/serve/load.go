@@ -11,14 +11,15 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
-// A Source says where a policy comes from and what must verify before it is
+// An Origin says where a policy comes from and what must verify before it is
 // used. It names either a repository or a bundle.
-type Source struct {
+type Origin struct {
 	Repo      string // the folder of a repository, or the URL of a remote one
 	Ref       string // a tag, a branch, or a pattern of tags such as lock/v*, whose newest counts
 	TokenFile string // holds a token for a repository reached by https
@@ -38,16 +39,16 @@ type Source struct {
 	// Unsigned accepts a repository without a trust list, where what is locked
 	// counts as approved.
 	Unsigned bool
-	Require  seal.Require // the seal to ask for; empty for the strictest that the source can bear
+	Require  seal.Require // the seal to ask for; empty for the strictest that the origin can bear
 
 	// Signature is a file that holds a detached seal of the bundle's lockfile;
 	// empty for the one inside the bundle.
 	Signature string
-	Sigstore  *SigstoreSource // for seal.RequireSigstore
+	Sigstore  *SigstoreSeal // for seal.RequireSigstore
 }
 
-// A SigstoreSource says which Sigstore bundle seals the lockfile.
-type SigstoreSource struct {
+// A SigstoreSeal says which Sigstore bundle seals the lockfile.
+type SigstoreSeal struct {
 	File        string // the Sigstore bundle; empty for the one beside the lockfile
 	Identity    string // the one subject that may have signed
 	Issuer      string // who vouched for it
@@ -80,7 +81,7 @@ type Loaded struct {
 // as approved.
 func (l *Loaded) Unsigned() bool { return l.Chain == nil }
 
-// A LoadError says why a source gives no policy. Its rule is a stable name.
+// A LoadError says why an origin gives no policy. Its rule is a stable name.
 type LoadError struct {
 	Rule   string
 	Detail string // one sentence; input in it is quoted
@@ -90,7 +91,7 @@ type LoadError struct {
 
 // The rules of loading; those of pkg/trust and pkg/seal come beside them.
 const (
-	RuleSource       = "source"        // the source cannot be read
+	RuleOrigin       = "origin"        // the policy origin cannot be read
 	RuleLockfile     = "lockfile"      // there is no lockfile, or one that cannot be enforced
 	RuleTrustMissing = "trust-missing" // there is no trust list
 	RuleTrust        = "trust"         // the trust chain does not verify
@@ -102,7 +103,7 @@ const (
 
 // Rules returns every rule of loading.
 func Rules() []string {
-	return []string{RuleSource, RuleLockfile, RuleTrustMissing, RuleTrust, RuleDecision, RuleSeal, RuleOlder, RulePolicy}
+	return []string{RuleOrigin, RuleLockfile, RuleTrustMissing, RuleTrust, RuleDecision, RuleSeal, RuleOlder, RulePolicy}
 }
 
 // Error implements error.
@@ -119,10 +120,10 @@ func ruleOf(err error) string {
 	if le, ok := errors.AsType[*LoadError](err); ok {
 		return le.Rule
 	}
-	return RuleSource
+	return RuleOrigin
 }
 
-// material is what a source holds: a lockfile whose seal and trust chain are
+// material is what an origin holds: a lockfile whose seal and trust chain are
 // verified, and decisions that are not.
 type material struct {
 	id        string
@@ -139,53 +140,53 @@ type material struct {
 	descends func(ctx context.Context, id string) (bool, error)
 }
 
-// A Loader loads the policies of one source, again and again. It is not safe for
+// A Loader loads the policies of one origin, again and again. It is not safe for
 // concurrent use.
 type Loader struct {
-	src    Source
+	origin Origin
 	now    func() time.Time
-	reader sourceReader
+	reader originReader
 	last   *Loaded
 }
 
-// A sourceReader reads the material of one kind of source. unchanged is the id of what
-// was read last; where the source is still the same it returns nil.
-type sourceReader interface {
+// A originReader reads the material of one kind of origin. unchanged is the id of what
+// was read last; where the origin is still the same it returns nil.
+type originReader interface {
 	read(ctx context.Context, unchanged string) (*material, error)
 	close()
 }
 
-// NewLoader returns a loader of a source. now tells the time; nil means the
-// system's clock. The error says what is wrong with the source as it is
+// NewLoader returns a loader of an origin. now tells the time; nil means the
+// system's clock. The error says what is wrong with the origin as it is
 // configured; nothing is read yet.
-func NewLoader(src Source, now func() time.Time) (*Loader, error) {
+func NewLoader(origin Origin, now func() time.Time) (*Loader, error) {
 	if now == nil {
 		now = time.Now
 	}
-	if src.Path == "" {
-		src.Path = lockfile.DefaultName
+	if origin.Path == "" {
+		origin.Path = lockfile.DefaultName
 	}
-	if src.Path != path.Clean(src.Path) || path.IsAbs(src.Path) || strings.HasPrefix(src.Path, "../") {
-		return nil, fmt.Errorf("the lockfile %q is not a path within the repository", src.Path)
+	if origin.Path != path.Clean(origin.Path) || path.IsAbs(origin.Path) || strings.HasPrefix(origin.Path, "../") {
+		return nil, fmt.Errorf("the lockfile %q is not a path within the repository", origin.Path)
 	}
-	if src.Sigstore == nil && src.Require == seal.RequireSigstore {
+	if origin.Sigstore == nil && origin.Require == seal.RequireSigstore {
 		return nil, errors.New("a Sigstore seal needs --certificate-identity, --certificate-oidc-issuer and --trusted-root")
 	}
-	if src.TrustRoot == nil && !src.Unsigned {
-		return nil, errors.New("without a trust root anyone who can write to the source decides; give it with --trust-root, or serve a repository without a trust list with --unsigned")
+	if origin.TrustRoot == nil && !origin.Unsigned {
+		return nil, errors.New("without a trust root anyone who can write to the origin decides; give it with --trust-root, or serve a repository without a trust list with --unsigned")
 	}
-	if src.TrustRoot != nil && src.Unsigned {
+	if origin.TrustRoot != nil && origin.Unsigned {
 		return nil, errors.New("a trust root and --unsigned contradict each other")
 	}
-	l := &Loader{src: src, now: now}
+	l := &Loader{origin: origin, now: now}
 	var err error
 	switch {
-	case (src.Repo == "") == (src.Bundle == ""):
+	case (origin.Repo == "") == (origin.Bundle == ""):
 		return nil, errors.New("name either a repository or a bundle")
-	case src.Bundle != "":
-		l.reader, err = newBundleReader(&l.src, now)
+	case origin.Bundle != "":
+		l.reader, err = newBundleReader(&l.origin, now)
 	default:
-		l.reader, err = newGitReader(&l.src, now)
+		l.reader, err = newGitReader(&l.origin, now)
 	}
 	if err != nil {
 		return nil, err
@@ -196,7 +197,7 @@ func NewLoader(src Source, now func() time.Time) (*Loader, error) {
 // Close frees what the loader holds.
 func (l *Loader) Close() { l.reader.close() }
 
-// Load reads the source and verifies what it holds. Where nothing has changed
+// Load reads the origin and verifies what it holds. Where nothing has changed
 // since the last time, it returns what it returned then. The error is a
 // *LoadError.
 func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
@@ -209,7 +210,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		if le, ok := errors.AsType[*LoadError](err); ok {
 			return nil, le
 		}
-		return nil, &LoadError{RuleSource, "the source cannot be read: " + err.Error(), "look at the reason; the old policy stays in force", err}
+		return nil, &LoadError{RuleOrigin, "the policy origin cannot be read: " + err.Error(), "look at the reason; the old policy stays in force", err}
 	}
 	if m == nil {
 		return l.last, nil
@@ -222,7 +223,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	return loaded, nil
 }
 
-// verify holds material to everything else that the source asks for.
+// verify holds material to everything else that the origin asks for.
 func (l *Loader) verify(m *material) (*Loaded, error) {
 	file, chain := m.sealed.File, m.sealed.Chain
 	if err := l.checkTrust(m); err != nil {
@@ -246,10 +247,10 @@ func (l *Loader) verify(m *material) (*Loaded, error) {
 	}, nil
 }
 
-// checkTrust holds whether there is a trust list to what the source says.
+// checkTrust holds whether there is a trust list to what the origin says.
 func (l *Loader) checkTrust(m *material) error {
 	switch chain := m.sealed.Chain; {
-	case chain != nil && l.src.Unsigned:
+	case chain != nil && l.origin.Unsigned:
 		return &LoadError{RuleTrust, m.origin + " has a trust list, and no trust root was given", "give the root with --trust-root in place of --unsigned", nil}
 	case chain == nil && len(m.decisions) > 0:
 		return &LoadError{RuleTrustMissing, m.origin + " holds decisions and no trust list", "restore .agentgateway/trust; a repository with decisions is never unsigned", nil}
@@ -352,4 +353,39 @@ func folderOf(lockfilePath string) string {
 		return dir
 	}
 	return ""
+}
+
+// Input makes what a policy is compiled from.
+func (l *Loaded) Input(options processor.Options) processor.Input {
+	in := processor.FromLockfile(l.Lockfile, l.State, l.Instructions)
+	in.ID, in.Options = l.id, options
+	return in
+}
+
+// sourceApproved reports whether what is locked about how the server is reached
+// is in force.
+func (l *Loaded) sourceApproved(server string) bool {
+	it := l.State.Item(surface.Key{Server: server, Kind: surface.KindSource})
+	return it != nil && it.Status == trust.Approved
+}
+
+// ages counts the approvals in force that are older than the rule maxAge allows,
+// and those that will be within soon.
+func (l *Loaded) ages(now time.Time, soon time.Duration) (expired, expiring int) {
+	if l.Chain == nil || l.Chain.Current().Signed.Rules.MaxAge == 0 {
+		return 0, 0
+	}
+	limit := time.Duration(l.Chain.Current().Signed.Rules.MaxAge) * time.Second
+	for _, it := range l.State.Items {
+		if it.InForce == nil {
+			continue
+		}
+		switch left := limit - now.Sub(it.InForce.At); {
+		case left <= 0:
+			expired++
+		case left <= soon:
+			expiring++
+		}
+	}
+	return expired, expiring
 }

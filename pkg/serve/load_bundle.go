@@ -16,7 +16,7 @@ import (
 const maxTrustedRoot = 16 << 20
 
 // fill puts what a Sigstore seal is held to into the options.
-func (s *SigstoreSource) fill(options *seal.VerifyOptions, now time.Time) error {
+func (s *SigstoreSeal) fill(options *seal.VerifyOptions, now time.Time) error {
 	root, err := readBounded(s.TrustedRoot, maxTrustedRoot)
 	if err != nil {
 		return fmt.Errorf("reading the Sigstore trusted root: %w", err)
@@ -28,27 +28,27 @@ func (s *SigstoreSource) fill(options *seal.VerifyOptions, now time.Time) error 
 
 // bundleReader reads policies from a bundle file.
 type bundleReader struct {
-	src     *Source
+	origin  *Origin
 	require seal.Require
 	now     func() time.Time
 }
 
-func newBundleReader(src *Source, now func() time.Time) (sourceReader, error) {
-	require, err := src.Require.For(seal.OriginBundle)
+func newBundleReader(origin *Origin, now func() time.Time) (originReader, error) {
+	require, err := origin.Require.For(seal.OriginBundle)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(src.Bundle); err != nil {
+	if _, err := os.Stat(origin.Bundle); err != nil {
 		return nil, fmt.Errorf("the bundle: %w", err)
 	}
-	return &bundleReader{src, require, now}, nil
+	return &bundleReader{origin, require, now}, nil
 }
 
 func (b *bundleReader) close() {}
 
-// read implements sourceReader.
+// read implements originReader.
 func (b *bundleReader) read(_ context.Context, unchanged string) (*material, error) {
-	data, err := readBounded(b.src.Bundle, seal.MaxBundleSize)
+	data, err := readBounded(b.origin.Bundle, seal.MaxBundleSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the bundle: %w", err)
 	}
@@ -67,9 +67,9 @@ func (b *bundleReader) read(_ context.Context, unchanged string) (*material, err
 	if apart != nil {
 		bundle.Seal = seal.BundleSeal{Kind: b.require, Data: apart}
 	}
-	options := seal.VerifyOptions{Require: b.require, Root: b.src.TrustRoot}
+	options := seal.VerifyOptions{Require: b.require, Root: b.origin.TrustRoot}
 	if b.require == seal.RequireSigstore {
-		if err := b.src.Sigstore.fill(&options, b.now()); err != nil {
+		if err := b.origin.Sigstore.fill(&options, b.now()); err != nil {
 			return nil, sealError(err)
 		}
 	}
@@ -78,7 +78,7 @@ func (b *bundleReader) read(_ context.Context, unchanged string) (*material, err
 		return nil, sealError(err)
 	}
 	return &material{
-		id: id, origin: "the bundle " + filepath.Base(b.src.Bundle), sealed: sealed, path: bundle.Path, decisions: bundle.Decisions,
+		id: id, origin: "the bundle " + filepath.Base(b.origin.Bundle), sealed: sealed, path: bundle.Path, decisions: bundle.Decisions,
 		instruction: func(_ *lockfile.Copy, digest canonical.Digest) (string, bool) { return bundle.Instruction(digest) },
 	}, nil
 }
@@ -88,9 +88,9 @@ func (b *bundleReader) apart() ([]byte, error) {
 	name := ""
 	switch b.require {
 	case seal.RequireSignature:
-		name = b.src.Signature
+		name = b.origin.Signature
 	case seal.RequireSigstore:
-		name = b.src.Sigstore.File
+		name = b.origin.Sigstore.File
 	}
 	if name == "" {
 		return nil, nil

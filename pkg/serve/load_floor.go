@@ -56,7 +56,7 @@ const maxFloor = 64 << 20
 // floorRecord is what a state file holds.
 type floorRecord struct {
 	Version    int                `json:"version"`
-	Source     string             `json:"source"`
+	Origin     string             `json:"origin"`
 	Lockfile   string             `json:"lockfile"`
 	Repository *canonical.Digest  `json:"repository,omitempty"` // of the trust list
 	Tag        string             `json:"tag,omitempty"`
@@ -69,26 +69,26 @@ type floorRecord struct {
 // files are where the record of a policy is kept: by where it came from, and by
 // the repository that its trust list names, so that neither a new URL nor a
 // missing trust list begins anew.
-func (f *Floor) files(source, lockfile string, repository *canonical.Digest) []string {
+func (f *Floor) files(origin, lockfile string, repository *canonical.Digest) []string {
 	if f.folder == "" {
 		return nil
 	}
 	name := func(kind, id string) string {
 		return filepath.Join(f.folder, kind+"-"+canonical.SumString(id+"\x00"+lockfile).Short()+".json")
 	}
-	files := []string{name("source", source)}
+	files := []string{name("origin", origin)}
 	if repository != nil {
 		files = append(files, name("repository", repository.String()))
 	}
 	return files
 }
 
-// Check holds a policy to the floor. source names where it came from. The error
+// Check holds a policy to the floor. origin names where it came from. The error
 // is a *LoadError where the policy is older.
-func (f *Floor) Check(ctx context.Context, source string, l *Loaded) error {
+func (f *Floor) Check(ctx context.Context, origin string, l *Loaded) error {
 	records := []*floorRecord{f.known}
 	if f.known == nil {
-		for _, name := range f.files(source, l.Path, l.repository()) {
+		for _, name := range f.files(origin, l.Path, l.repository()) {
 			r, err := readFloor(name)
 			if err != nil {
 				return &LoadError{RuleOlder, "what was in force before cannot be read, so this policy could be older: " + err.Error(), "restore the file, or, to begin anew, remove it", err}
@@ -114,8 +114,8 @@ func (f *Floor) Check(ctx context.Context, source string, l *Loaded) error {
 
 // Accept makes a policy that was put in force the floor. The error says that the
 // folder could not be written.
-func (f *Floor) Accept(source string, l *Loaded) error {
-	r := &floorRecord{Version: floorVersion, Source: source, Lockfile: l.Path, Repository: l.repository(), Tag: l.Tag}
+func (f *Floor) Accept(origin string, l *Loaded) error {
+	r := &floorRecord{Version: floorVersion, Origin: origin, Lockfile: l.Path, Repository: l.repository(), Tag: l.Tag}
 	if l.Chain != nil {
 		for n := range l.Chain.Len() {
 			_, digest := l.Chain.Version(n + 1)
@@ -131,7 +131,7 @@ func (f *Floor) Accept(source string, l *Loaded) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range f.files(source, l.Path, r.Repository) {
+	for _, name := range f.files(origin, l.Path, r.Repository) {
 		if err := writeAtomic(name, append(data, '\n')); err != nil {
 			return fmt.Errorf("remembering what is in force: %w", err)
 		}

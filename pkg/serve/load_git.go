@@ -25,33 +25,33 @@ const (
 
 // gitReader reads policies from commits of a repository: never from a work tree.
 type gitReader struct {
-	src    *Source
+	origin *Origin
 	now    func() time.Time
 	remote bool
 	dir    string // the repository, or what a remote one is fetched into
 	repo   *gitrepo.Repo
 }
 
-func newGitReader(src *Source, now func() time.Time) (sourceReader, error) {
-	g := &gitReader{src: src, now: now, dir: src.Repo}
-	if src.Ref == "" {
+func newGitReader(origin *Origin, now func() time.Time) (originReader, error) {
+	g := &gitReader{origin: origin, now: now, dir: origin.Repo}
+	if origin.Ref == "" {
 		return nil, errors.New("name what to serve with --ref: a tag such as lock/v1, a pattern of tags such as 'lock/v*', or a branch")
 	}
-	if info, err := os.Stat(src.Repo); err == nil && info.IsDir() {
+	if info, err := os.Stat(origin.Repo); err == nil && info.IsDir() {
 		return g, nil
 	}
-	if !strings.Contains(src.Repo, ":") {
-		return nil, fmt.Errorf("the repository %q is no folder, and no URL", src.Repo)
+	if !strings.Contains(origin.Repo, ":") {
+		return nil, fmt.Errorf("the repository %q is no folder, and no URL", origin.Repo)
 	}
-	if u, err := url.Parse(src.Repo); err == nil && u.User != nil {
+	if u, err := url.Parse(origin.Repo); err == nil && u.User != nil {
 		if _, password := u.User.Password(); password || u.Scheme != "ssh" {
 			return nil, errors.New("the repository's URL holds credentials, which end up in logs; use --git-token-file or --git-ssh-key")
 		}
 	}
-	if src.Cache == "" {
+	if origin.Cache == "" {
 		return nil, errors.New("a remote repository needs a folder to be fetched into")
 	}
-	g.remote, g.dir = true, filepath.Join(src.Cache, "git-"+canonical.SumString(src.Repo).Short())
+	g.remote, g.dir = true, filepath.Join(origin.Cache, "git-"+canonical.SumString(origin.Repo).Short())
 	return g, nil
 }
 
@@ -62,11 +62,11 @@ func (g *gitReader) close() {
 	}
 }
 
-// read implements sourceReader. A repository is opened anew each time, so that
+// read implements originReader. A repository is opened anew each time, so that
 // packs which came since are seen.
 func (g *gitReader) read(ctx context.Context, unchanged string) (*material, error) {
 	if g.remote {
-		err := gitrepo.Fetch(ctx, g.src.Repo, g.refspecs(), gitrepo.FetchOptions{Dir: g.dir, TokenFile: g.src.TokenFile, SSHKey: g.src.SSHKey})
+		err := gitrepo.Fetch(ctx, g.origin.Repo, g.refspecs(), gitrepo.FetchOptions{Dir: g.dir, TokenFile: g.origin.TokenFile, SSHKey: g.origin.SSHKey})
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (g *gitReader) read(ctx context.Context, unchanged string) (*material, erro
 // refspecs names what is fetched of a remote repository. A wildcard after a short
 // name makes that it may be missing: it can be a tag's or a branch's.
 func (g *gitReader) refspecs() []string {
-	ref := g.src.Ref
+	ref := g.origin.Ref
 	spec := func(name string) string { return "+" + name + ":" + name }
 	switch {
 	case isPattern(ref):
@@ -98,7 +98,7 @@ func (g *gitReader) refspecs() []string {
 		return []string{spec(tagsPrefix + name[:strings.IndexAny(name, patternCharacters)] + "*")}
 	case strings.HasPrefix(ref, "refs/"):
 		return []string{spec(ref)}
-	case g.src.Require != seal.RequireNone:
+	case g.origin.Require != seal.RequireNone:
 		return []string{spec(tagsPrefix + ref)}
 	}
 	return []string{spec(tagsPrefix + ref + "*"), spec(headsPrefix + ref + "*")}
@@ -128,14 +128,14 @@ func (p position) tag() string {
 // resolve finds what the configured reference leads to now. A tag goes before a
 // branch of its name: the stricter seal is asked for.
 func (g *gitReader) resolve(ctx context.Context) (position, error) {
-	ref := g.src.Ref
+	ref := g.origin.Ref
 	if isPattern(ref) {
 		tags, err := g.repo.Tags(ctx, strings.TrimPrefix(ref, tagsPrefix))
 		if err != nil {
 			return position{}, fmt.Errorf("listing the tags %s: %w", ref, err)
 		}
 		if len(tags) == 0 {
-			return position{}, &LoadError{RuleSource, fmt.Sprintf("no tag matches %q", ref), "seal the lockfile with a tag of such a name, or name another", nil}
+			return position{}, &LoadError{RuleOrigin, fmt.Sprintf("no tag matches %q", ref), "seal the lockfile with a tag of such a name, or name another", nil}
 		}
 		return g.at(ctx, tags[0].Name)
 	}
@@ -152,7 +152,7 @@ func (g *gitReader) resolve(ctx context.Context) (position, error) {
 	if id, err := gitrepo.ParseHash(ref); err == nil {
 		return position{"", id, id}, nil
 	}
-	return position{}, &LoadError{RuleSource, fmt.Sprintf("there is no tag and no branch %q", ref), "look for it with git tag and git branch", nil}
+	return position{}, &LoadError{RuleOrigin, fmt.Sprintf("there is no tag and no branch %q", ref), "look for it with git tag and git branch", nil}
 }
 
 func (g *gitReader) at(ctx context.Context, name string) (position, error) {
@@ -180,8 +180,8 @@ func (g *gitReader) material(ctx context.Context, at position) (*material, error
 	if err != nil {
 		return nil, sealError(err)
 	}
-	folder := folderOf(g.src.Path)
-	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed, path: path.Base(g.src.Path), folder: folder}
+	folder := folderOf(g.origin.Path)
+	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed, path: path.Base(g.origin.Path), folder: folder}
 	if err := g.decisions(ctx, m, at.commit, folder); err != nil {
 		return nil, err
 	}
@@ -216,34 +216,34 @@ func (g *gitReader) descends(ctx context.Context, commit gitrepo.Hash, from stri
 	return repo.IsAncestor(ctx, floor, commit)
 }
 
-// seal proves the seal that the source asks for.
+// seal proves the seal that the origin asks for.
 func (g *gitReader) seal(ctx context.Context, at position, origin seal.Origin) (*seal.Sealed, error) {
-	require, err := g.src.Require.For(origin)
+	require, err := g.origin.Require.For(origin)
 	if err != nil {
 		return nil, err
 	}
 	if require == seal.RequireTag {
-		sealed, err := seal.VerifyTag(ctx, g.repo, at.ref, g.src.Path, g.src.TrustRoot)
+		sealed, err := seal.VerifyTag(ctx, g.repo, at.ref, g.origin.Path, g.origin.TrustRoot)
 		if err == nil && (sealed.Commit != at.commit || sealed.Tag != at.object) {
 			err = fmt.Errorf("%s was moved while it was read", at.ref)
 		}
 		return sealed, err
 	}
-	options := seal.VerifyOptions{Require: require, Root: g.src.TrustRoot}
+	options := seal.VerifyOptions{Require: require, Root: g.origin.TrustRoot}
 	if require != seal.RequireSigstore {
-		return seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, options)
+		return seal.VerifyCommit(ctx, g.repo, at.commit, g.origin.Path, origin, options)
 	}
-	if err := g.src.Sigstore.fill(&options, g.now()); err != nil {
+	if err := g.origin.Sigstore.fill(&options, g.now()); err != nil {
 		return nil, err
 	}
-	if g.src.Sigstore.File == "" {
-		return seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, options)
+	if g.origin.Sigstore.File == "" {
+		return seal.VerifyCommit(ctx, g.repo, at.commit, g.origin.Path, origin, options)
 	}
-	bundle, err := readBounded(g.src.Sigstore.File, seal.MaxSigstoreSize)
+	bundle, err := readBounded(g.origin.Sigstore.File, seal.MaxSigstoreSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the Sigstore bundle: %w", err)
 	}
-	sealed, err := seal.VerifyCommit(ctx, g.repo, at.commit, g.src.Path, origin, seal.VerifyOptions{Require: seal.RequireNone, Root: options.Root})
+	sealed, err := seal.VerifyCommit(ctx, g.repo, at.commit, g.origin.Path, origin, seal.VerifyOptions{Require: seal.RequireNone, Root: options.Root})
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func git(t testing.TB, r *repository.Repository, args ...string) string {
 	return out
 }
 
-func load(t testing.TB, src serve.Source) (*serve.Loaded, error) {
+func load(t testing.TB, src serve.Origin) (*serve.Loaded, error) {
 	t.Helper()
 	l, err := serve.NewLoader(src, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func toolKey(name string) surface.Key {
 
 func TestLoadMakesAnInput(t *testing.T) {
 	r := newRepository(t, false)
-	got, err := load(t, serve.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
+	got, err := load(t, serve.Origin{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestLoadServesWhatIsInForce(t *testing.T) {
 			}
 		}
 		tag(t, r, fmt.Sprintf("lock/v%d", map[bool]int{false: 2, true: 3}[reject]))
-		got, err := load(t, serve.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
+		got, err := load(t, serve.Origin{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,28 +182,28 @@ func TestLoadRules(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		src  serve.Source
+		src  serve.Origin
 		rule string
 	}{
-		"a tag":                               {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()}, ""},
-		"its full name":                       {serve.Source{Repo: r.Dir, Ref: "refs/tags/lock/v1", TrustRoot: r.Root()}, ""},
-		"a pattern":                           {serve.Source{Repo: r.Dir, Ref: "refs/tags/lock/*", TrustRoot: r.Root()}, ""},
-		"a tag that does not exist":           {serve.Source{Repo: r.Dir, Ref: "lock/v7", TrustRoot: r.Root()}, "source"},
-		"a pattern that nothing matches":      {serve.Source{Repo: r.Dir, Ref: "live/v*", TrustRoot: r.Root()}, "source"},
-		"a branch":                            {serve.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root()}, "seal"},
-		"a branch, with no seal asked for":    {serve.Source{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
-		"a commit":                            {serve.Source{Repo: r.Dir, Ref: git(t, r, "rev-parse", "HEAD"), TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
-		"another lockfile":                    {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Path: "other.lock"}, "lockfile"},
-		"the trust root of another":           {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: other.Root()}, "trust"},
-		"an unsigned repository":              {serve.Source{Repo: plain.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, "trust-missing"},
-		"an unsigned repository, as asked":    {serve.Source{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, ""},
-		"a signed repository as unsigned":     {serve.Source{Repo: r.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
-		"decisions without a trust list":      {serve.Source{Repo: missing.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
-		"a trust list that was removed":       {serve.Source{Repo: missing.Dir, Ref: "main", TrustRoot: missing.Root(), Require: seal.RequireNone}, "trust-missing"},
-		"a decision that was changed":         {serve.Source{Repo: broken.Dir, Ref: "main", TrustRoot: broken.Root(), Require: seal.RequireNone}, "decision"},
-		"a lockfile of the original format":   {serve.Source{Repo: original.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "lockfile"},
-		"a detached signature beside a tag":   {serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Require: seal.RequireSignature}, "seal"},
-		"a signed tag of a branch's own name": {serve.Source{Repo: r.Dir, Ref: "refs/heads/main", TrustRoot: r.Root(), Require: seal.RequireTag}, "seal"},
+		"a tag":                               {serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()}, ""},
+		"its full name":                       {serve.Origin{Repo: r.Dir, Ref: "refs/tags/lock/v1", TrustRoot: r.Root()}, ""},
+		"a pattern":                           {serve.Origin{Repo: r.Dir, Ref: "refs/tags/lock/*", TrustRoot: r.Root()}, ""},
+		"a tag that does not exist":           {serve.Origin{Repo: r.Dir, Ref: "lock/v7", TrustRoot: r.Root()}, "origin"},
+		"a pattern that nothing matches":      {serve.Origin{Repo: r.Dir, Ref: "live/v*", TrustRoot: r.Root()}, "origin"},
+		"a branch":                            {serve.Origin{Repo: r.Dir, Ref: "main", TrustRoot: r.Root()}, "seal"},
+		"a branch, with no seal asked for":    {serve.Origin{Repo: r.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
+		"a commit":                            {serve.Origin{Repo: r.Dir, Ref: git(t, r, "rev-parse", "HEAD"), TrustRoot: r.Root(), Require: seal.RequireNone}, ""},
+		"another lockfile":                    {serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Path: "other.lock"}, "lockfile"},
+		"the trust root of another":           {serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: other.Root()}, "trust"},
+		"an unsigned repository":              {serve.Origin{Repo: plain.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, "trust-missing"},
+		"an unsigned repository, as asked":    {serve.Origin{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, ""},
+		"a signed repository as unsigned":     {serve.Origin{Repo: r.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
+		"decisions without a trust list":      {serve.Origin{Repo: missing.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
+		"a trust list that was removed":       {serve.Origin{Repo: missing.Dir, Ref: "main", TrustRoot: missing.Root(), Require: seal.RequireNone}, "trust-missing"},
+		"a decision that was changed":         {serve.Origin{Repo: broken.Dir, Ref: "main", TrustRoot: broken.Root(), Require: seal.RequireNone}, "decision"},
+		"a lockfile of the original format":   {serve.Origin{Repo: original.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "lockfile"},
+		"a detached signature beside a tag":   {serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root(), Require: seal.RequireSignature}, "seal"},
+		"a signed tag of a branch's own name": {serve.Origin{Repo: r.Dir, Ref: "refs/heads/main", TrustRoot: r.Root(), Require: seal.RequireTag}, "seal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, c.src)
@@ -218,20 +218,20 @@ func TestNewLoaderRefusesContradictions(t *testing.T) {
 	root := canonical.SumString("a root")
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
-		src  serve.Source
+		src  serve.Origin
 		want string
 	}{
-		"nothing":                  {serve.Source{TrustRoot: &root}, "either a repository or a bundle"},
-		"both":                     {serve.Source{Repo: dir, Ref: "x", Bundle: "b", TrustRoot: &root}, "either a repository or a bundle"},
-		"no root":                  {serve.Source{Repo: dir, Ref: "x"}, "--trust-root"},
-		"a root and unsigned":      {serve.Source{Repo: dir, Ref: "x", TrustRoot: &root, Unsigned: true}, "contradict"},
-		"no reference":             {serve.Source{Repo: dir, TrustRoot: &root}, "--ref"},
-		"a path that leads out":    {serve.Source{Repo: dir, Ref: "x", TrustRoot: &root, Path: "../a.lock"}, "not a path within"},
-		"a remote without a cache": {serve.Source{Repo: "https://example.com/r", Ref: "x", TrustRoot: &root}, "fetched into"},
-		"no repository":            {serve.Source{Repo: filepath.Join(dir, "none"), Ref: "x", TrustRoot: &root}, "no folder"},
-		"no bundle":                {serve.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root}, "no such file"},
-		"a tag of a bundle":        {serve.Source{Bundle: filepath.Join(dir, "none"), TrustRoot: &root, Require: seal.RequireTag}, "bundle cannot"},
-		"sigstore without policy":  {serve.Source{Repo: dir, Ref: "x", TrustRoot: &root, Require: seal.RequireSigstore}, "--certificate-identity"},
+		"nothing":                  {serve.Origin{TrustRoot: &root}, "either a repository or a bundle"},
+		"both":                     {serve.Origin{Repo: dir, Ref: "x", Bundle: "b", TrustRoot: &root}, "either a repository or a bundle"},
+		"no root":                  {serve.Origin{Repo: dir, Ref: "x"}, "--trust-root"},
+		"a root and unsigned":      {serve.Origin{Repo: dir, Ref: "x", TrustRoot: &root, Unsigned: true}, "contradict"},
+		"no reference":             {serve.Origin{Repo: dir, TrustRoot: &root}, "--ref"},
+		"a path that leads out":    {serve.Origin{Repo: dir, Ref: "x", TrustRoot: &root, Path: "../a.lock"}, "not a path within"},
+		"a remote without a cache": {serve.Origin{Repo: "https://example.com/r", Ref: "x", TrustRoot: &root}, "fetched into"},
+		"no repository":            {serve.Origin{Repo: filepath.Join(dir, "none"), Ref: "x", TrustRoot: &root}, "no folder"},
+		"no bundle":                {serve.Origin{Bundle: filepath.Join(dir, "none"), TrustRoot: &root}, "no such file"},
+		"a tag of a bundle":        {serve.Origin{Bundle: filepath.Join(dir, "none"), TrustRoot: &root, Require: seal.RequireTag}, "bundle cannot"},
+		"sigstore without policy":  {serve.Origin{Repo: dir, Ref: "x", TrustRoot: &root, Require: seal.RequireSigstore}, "--certificate-identity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := serve.NewLoader(c.src, nil); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -254,7 +254,7 @@ func TestLoadABundle(t *testing.T) {
 		}
 	}
 	write(bundle)
-	l, err := serve.NewLoader(serve.Source{Bundle: file, TrustRoot: r.Root()}, nil)
+	l, err := serve.NewLoader(serve.Origin{Bundle: file, TrustRoot: r.Root()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestLoadABundle(t *testing.T) {
 func TestLoadFromARemote(t *testing.T) {
 	r := newRepository(t, false)
 	state := t.TempDir()
-	l, err := serve.NewLoader(serve.Source{Repo: "file://" + r.Dir, Ref: "lock/v*", TrustRoot: r.Root(), Cache: state}, nil)
+	l, err := serve.NewLoader(serve.Origin{Repo: "file://" + r.Dir, Ref: "lock/v*", TrustRoot: r.Root(), Cache: state}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestLoadFromAFolder(t *testing.T) {
 	for _, args := range [][]string{{"checkout", "-q", "-b", "moved"}, {"read-tree", "--empty"}, {"read-tree", "--prefix=team/a/", "main"}, {"commit", "-q", "-m", "Move"}} {
 		git(t, r, args...)
 	}
-	got, err := load(t, serve.Source{Repo: r.Dir, Ref: "moved", Path: "team/a/agentgateway.lock", TrustRoot: r.Root(), Require: seal.RequireNone})
+	got, err := load(t, serve.Origin{Repo: r.Dir, Ref: "moved", Path: "team/a/agentgateway.lock", TrustRoot: r.Root(), Require: seal.RequireNone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestFloor(t *testing.T) {
 	v3 := mustLoad(t, r, "lock/v3")
 	other := mustLoad(t, newRepository(t, false), "lock/v1")
 	plain := newRepository(t, true)
-	bare, err := load(t, serve.Source{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone})
+	bare, err := load(t, serve.Origin{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestAtLeast(t *testing.T) {
 	}
 	tag(t, r, "lock/v2")
 	second := git(t, r, "rev-parse", "HEAD")
-	loader, err := serve.NewLoader(serve.Source{Repo: r.Dir, Ref: "lock/v2", TrustRoot: r.Root()}, nil)
+	loader, err := serve.NewLoader(serve.Origin{Repo: r.Dir, Ref: "lock/v2", TrustRoot: r.Root()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,7 +486,7 @@ func newer(a, b *serve.Loaded) string {
 
 func mustLoad(t *testing.T, r *repository.Repository, ref string) *serve.Loaded {
 	t.Helper()
-	l, err := load(t, serve.Source{Repo: r.Dir, Ref: ref, TrustRoot: r.Root()})
+	l, err := load(t, serve.Origin{Repo: r.Dir, Ref: ref, TrustRoot: r.Root()})
 	if err != nil {
 		t.Fatal(err)
 	}

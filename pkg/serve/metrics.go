@@ -15,19 +15,19 @@ import (
 	"agentgateway-lock/pkg/textcheck"
 )
 
-// Metrics are the measurements of one processor, in a registry of their own.
+// metrics are the measurements of one processor, in a registry of their own.
 // docs/operations.md explains each.
-type Metrics struct {
-	registry  *prometheus.Registry
-	decisions *prometheus.CounterVec
-	removed   *prometheus.CounterVec
-	latency   *prometheus.HistogramVec
-	reloads   *prometheus.CounterVec
-	probes    *prometheus.CounterVec
-	dropped   prometheus.Counter
-	policy    *prometheus.GaugeVec
-	infoMu    sync.Mutex
-	lastInfo  prometheus.Labels
+type metrics struct {
+	registry *prometheus.Registry
+	verdicts *prometheus.CounterVec
+	removed  *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	reloads  *prometheus.CounterVec
+	probes   *prometheus.CounterVec
+	dropped  prometheus.Counter
+	policy   *prometheus.GaugeVec
+	infoMu   sync.Mutex
+	lastInfo prometheus.Labels
 }
 
 // metricsPrefix begins the name of every metric.
@@ -36,11 +36,11 @@ const metricsPrefix = "agentgateway_lock_"
 // expiringSoon is how long before its end an approval counts as near maxAge.
 const expiringSoon = 7 * 24 * time.Hour
 
-// NewMetrics returns metrics at zero.
-func NewMetrics() *Metrics {
-	m := &Metrics{
+// newMetrics returns metrics at zero.
+func newMetrics() *metrics {
+	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "decisions_total",
+		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "verdicts_total",
 			Help: "Hooks answered, by phase, by whether they were allowed, changed, denied or would have been denied, and by code."}, []string{"phase", "result", "code"}),
 		removed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "removed_total",
 			Help: "Definitions and members taken out of results, by code."}, []string{"code"}),
@@ -51,26 +51,26 @@ func NewMetrics() *Metrics {
 			Help: "Attempts to refresh the policy, by result: ok, or the rule that refused it."}, []string{"result"}),
 		probes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "probes_total",
 			Help: "Probes of servers, by result: ok or failed."}, []string{"result"}),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: metricsPrefix + "decision_log_dropped_total",
-			Help: "Lines of the decision log that were dropped because it could not be written fast enough."}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: metricsPrefix + "verdict_log_dropped_total",
+			Help: "Lines of the verdict log that were dropped because it could not be written fast enough."}),
 		policy: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricsPrefix + "policy_info",
 			Help: "The policy in force: always 1."}, []string{"origin", "commit", "lockfile"}),
 	}
-	m.registry.MustRegister(m.decisions, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
+	m.registry.MustRegister(m.verdicts, m.removed, m.latency, m.reloads, m.probes, m.dropped, m.policy)
 	return m
 }
 
 // gauge adds a measurement that is taken when it is asked for.
-func (m *Metrics) gauge(name, help string, value func() float64) {
+func (m *metrics) gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metricsPrefix + name, Help: help}, value))
 }
 
-// Handler serves the metrics.
-func (m *Metrics) Handler() http.Handler {
+// handler serves the metrics.
+func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// results of a decision, for the label result.
+// results of a verdict, for the label result.
 const (
 	resultAllowed = "allowed"
 	resultDenied  = "denied"
@@ -78,28 +78,28 @@ const (
 	resultWould   = "would-deny"
 )
 
-func resultOf(d *processor.Decision) string {
+func resultOf(v *processor.Verdict) string {
 	switch {
-	case d.Code == "" && len(d.Removed) == 0:
+	case v.Code == "" && len(v.Removed) == 0:
 		return resultAllowed
-	case !d.Enforced:
+	case !v.Enforced:
 		return resultWould
-	case d.Code != "":
+	case v.Code != "":
 		return resultDenied
 	}
 	return resultChanged
 }
 
-// decided counts a decision.
-func (m *Metrics) decided(d *processor.Decision) {
-	m.decisions.WithLabelValues(string(d.Phase), resultOf(d), string(d.Code)).Inc()
-	for i := range d.Removed {
-		m.removed.WithLabelValues(string(d.Removed[i].Code)).Inc()
+// judged counts a verdict.
+func (m *metrics) judged(v *processor.Verdict) {
+	m.verdicts.WithLabelValues(string(v.Phase), resultOf(v), string(v.Code)).Inc()
+	for i := range v.Removed {
+		m.removed.WithLabelValues(string(v.Removed[i].Code)).Inc()
 	}
 }
 
 // probed counts a probe.
-func (m *Metrics) probed(_ string, err error) {
+func (m *metrics) probed(_ string, err error) {
 	result := "ok"
 	if err != nil {
 		result = "failed"
@@ -108,7 +108,7 @@ func (m *Metrics) probed(_ string, err error) {
 }
 
 // reloaded counts an attempt to refresh.
-func (m *Metrics) reloaded(err error) {
+func (m *metrics) reloaded(err error) {
 	result := "ok"
 	if err != nil {
 		result = ruleOf(err)
@@ -117,7 +117,7 @@ func (m *Metrics) reloaded(err error) {
 }
 
 // installed names the policy in force.
-func (m *Metrics) installed(l *Loaded) {
+func (m *metrics) installed(l *Loaded) {
 	m.infoMu.Lock()
 	defer m.infoMu.Unlock()
 	labels := prometheus.Labels{"origin": l.Origin, "commit": l.Commit, "lockfile": l.Digest.String()}
@@ -129,7 +129,7 @@ func (m *Metrics) installed(l *Loaded) {
 }
 
 // intercept measures how long hooks take.
-func (m *Metrics) intercept() grpc.UnaryServerInterceptor {
+func (m *metrics) intercept() grpc.UnaryServerInterceptor {
 	request, response := m.latency.WithLabelValues("request"), m.latency.WithLabelValues("response")
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		var observe prometheus.Observer
@@ -159,7 +159,7 @@ func newEvidenceAges(p *processor.Processor, now func() time.Time) *evidenceAges
 	return &evidenceAges{
 		p, now,
 		prometheus.NewDesc(metricsPrefix+"evidence_age_seconds",
-			"Seconds since a server was last listed, by origin: through the gateway, or by a probe.", []string{"server", "origin"}, nil),
+			"Seconds since a server was last listed, by what listed it: a client through the gateway, or a probe.", []string{"server", "by"}, nil),
 		prometheus.NewDesc(metricsPrefix+"evidence_lost",
 			"1 where evidence about a server had to be forgotten since the start.", []string{"server"}, nil),
 	}
@@ -176,11 +176,11 @@ func (e *evidenceAges) Collect(out chan<- prometheus.Metric) {
 	for _, state := range e.processor.Evidence() {
 		server := textcheck.Terminal(state.Server)
 		for _, o := range []struct {
-			origin string
-			at     time.Time
+			by string
+			at time.Time
 		}{{"gateway", state.Listed}, {"probe", state.Probed}} {
 			if !o.at.IsZero() {
-				out <- prometheus.MustNewConstMetric(e.age, prometheus.GaugeValue, e.now().Sub(o.at).Seconds(), server, o.origin)
+				out <- prometheus.MustNewConstMetric(e.age, prometheus.GaugeValue, e.now().Sub(o.at).Seconds(), server, o.by)
 			}
 		}
 		lost := 0.0

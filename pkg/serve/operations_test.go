@@ -73,7 +73,7 @@ func TestOperationsDescribeEveryReasonAndRule(t *testing.T) {
 func TestOperationsDescribeEveryMetric(t *testing.T) {
 	root := canonical.SumString("a root")
 	d, err := NewDaemon(t.Context(), DaemonConfig{
-		Source:   Source{Repo: t.TempDir(), Ref: "lock/v*", TrustRoot: &root},
+		Origin:   Origin{Repo: t.TempDir(), Ref: "lock/v*", TrustRoot: &root},
 		Listener: Listener{Address: "127.0.0.1:0", InsecureLoopback: true},
 	})
 	if err != nil {

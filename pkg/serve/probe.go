@@ -16,24 +16,24 @@ import (
 	"agentgateway-lock/pkg/surface"
 )
 
-// A ProbeTarget is one server to probe.
-type ProbeTarget struct {
+// An Endpoint is one server to probe.
+type Endpoint struct {
 	Name   string
 	Source *lockfile.Source
 	Covers []string
 }
 
-// probeTargets are the servers that may be contacted: not paused, with an approved
+// endpoints are the servers that may be contacted: not paused, with an approved
 // source that is a URL. A stdio command is never started.
-func (l *Loaded) probeTargets() []ProbeTarget {
-	var targets []ProbeTarget
+func (l *Loaded) endpoints() []Endpoint {
+	var endpoints []Endpoint
 	for _, s := range l.Lockfile.Servers {
 		if s.Absent || s.Source == nil || s.Source.URL == "" || l.State.Paused(s.Name) || !l.sourceApproved(s.Name) {
 			continue
 		}
-		targets = append(targets, ProbeTarget{s.Name, s.Source, s.Covers})
+		endpoints = append(endpoints, Endpoint{s.Name, s.Source, s.Covers})
 	}
-	return targets
+	return endpoints
 }
 
 // ProbeOptions are what a Prober is made of.
@@ -57,12 +57,12 @@ type Prober struct {
 	opts ProbeOptions
 	news chan struct{} // the servers have changed
 
-	mu      sync.Mutex
-	targets map[string]ProbeTarget
-	known   bool // SetServers was called
-	begun   time.Time
-	waiting map[string]bool // not listed yet, of the first servers
-	record  func(server string, seen surface.Surface, at time.Time) bool
+	mu        sync.Mutex
+	endpoints map[string]Endpoint
+	known     bool // SetServers was called
+	begun     time.Time
+	waiting   map[string]bool // not listed yet, of the first servers
+	record    func(server string, seen surface.Surface, at time.Time) bool
 }
 
 // NewProber returns a prober without servers.
@@ -76,15 +76,15 @@ func NewProber(opts ProbeOptions) *Prober {
 	if opts.Probed == nil {
 		opts.Probed = func(string, error) {}
 	}
-	return &Prober{opts: opts, news: make(chan struct{}, 1), targets: map[string]ProbeTarget{}, waiting: map[string]bool{}}
+	return &Prober{opts: opts, news: make(chan struct{}, 1), endpoints: map[string]Endpoint{}, waiting: map[string]bool{}}
 }
 
 // SetServers says which servers are to be probed from now on.
-func (p *Prober) SetServers(targets []ProbeTarget) {
+func (p *Prober) SetServers(endpoints []Endpoint) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := make(map[string]ProbeTarget, len(targets))
-	for _, t := range targets {
+	now := make(map[string]Endpoint, len(endpoints))
+	for _, t := range endpoints {
 		now[t.Name] = t
 	}
 	if !p.known {
@@ -93,7 +93,7 @@ func (p *Prober) SetServers(targets []ProbeTarget) {
 			p.waiting[name] = true
 		}
 	}
-	p.targets = now
+	p.endpoints = now
 	select {
 	case p.news <- struct{}{}:
 	default:
@@ -109,8 +109,8 @@ func (p *Prober) Settled() bool {
 
 // running is the probing of one server.
 type running struct {
-	target ProbeTarget
-	stop   context.CancelFunc
+	endpoint Endpoint
+	stop     context.CancelFunc
 }
 
 // Run probes until ctx ends.
@@ -121,15 +121,15 @@ func (p *Prober) Run(ctx context.Context, record func(server string, seen surfac
 	current := map[string]running{}
 	for {
 		p.mu.Lock()
-		targets := maps.Clone(p.targets)
+		endpoints := maps.Clone(p.endpoints)
 		p.mu.Unlock()
 		for name, r := range current {
-			if t, ok := targets[name]; !ok || !sameProbe(t, r.target) {
+			if t, ok := endpoints[name]; !ok || !sameProbe(t, r.endpoint) {
 				r.stop()
 				delete(current, name)
 			}
 		}
-		for _, t := range slices.SortedFunc(maps.Values(targets), func(a, b ProbeTarget) int { return strings.Compare(a.Name, b.Name) }) {
+		for _, t := range slices.SortedFunc(maps.Values(endpoints), func(a, b Endpoint) int { return strings.Compare(a.Name, b.Name) }) {
 			if _, ok := current[t.Name]; ok {
 				continue
 			}
@@ -148,13 +148,13 @@ func (p *Prober) Run(ctx context.Context, record func(server string, seen surfac
 	}
 }
 
-func sameProbe(a, b ProbeTarget) bool {
+func sameProbe(a, b Endpoint) bool {
 	return a.Source.Equal(b.Source) && a.Source.AllowPrivate == b.Source.AllowPrivate && slices.Equal(a.Covers, b.Covers)
 }
 
 // probe lists one server again and again: when it is time, and at once where the
 // server announces a change.
-func (p *Prober) probe(ctx context.Context, t ProbeTarget) {
+func (p *Prober) probe(ctx context.Context, t Endpoint) {
 	notices := make(chan struct{}, 1) // one that waits stands for any number
 	var listening sync.WaitGroup
 	defer listening.Wait()
@@ -235,7 +235,7 @@ func markOf(seen surface.Surface) canonical.Digest {
 
 // listen listens to what a server announces, again and again. What it announced
 // while nobody listened is unknown, so each beginning counts as a notice.
-func (p *Prober) listen(ctx context.Context, t ProbeTarget, notices chan<- struct{}) {
+func (p *Prober) listen(ctx context.Context, t Endpoint, notices chan<- struct{}) {
 	notice := func() {
 		select {
 		case notices <- struct{}{}:
@@ -266,7 +266,7 @@ func (p *Prober) listen(ctx context.Context, t ProbeTarget, notices chan<- struc
 }
 
 // list lists a server once, and tells whether it announces changes.
-func (p *Prober) list(ctx context.Context, t ProbeTarget) (*crawl.Listing, bool, error) {
+func (p *Prober) list(ctx context.Context, t Endpoint) (*crawl.Listing, bool, error) {
 	session, err := p.open(ctx, t)
 	if err != nil {
 		return nil, false, err
@@ -276,7 +276,7 @@ func (p *Prober) list(ctx context.Context, t ProbeTarget) (*crawl.Listing, bool,
 	return listing, session.Announces(), err
 }
 
-func (p *Prober) open(ctx context.Context, t ProbeTarget) (*crawl.Session, error) {
+func (p *Prober) open(ctx context.Context, t Endpoint) (*crawl.Session, error) {
 	conn, err := config.ConnectSource(t.Name, t.Source, p.opts.Lookup, "")
 	if err != nil {
 		return nil, err

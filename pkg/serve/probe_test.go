@@ -40,7 +40,7 @@ func prober(t *testing.T, every, first time.Duration, source func(url string) *l
 		})
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	p.SetServers([]serve.ProbeTarget{{Name: "mock", Source: source(url), Covers: surface.AllCovers()}})
+	p.SetServers([]serve.Endpoint{{Name: "mock", Source: source(url), Covers: surface.AllCovers()}})
 	return p, up, recorded
 }
 
@@ -97,6 +97,6 @@ func TestProbeStops(t *testing.T) {
 	p.SetServers(nil)
 	waitUntil(t, "nobody listens", func() bool { return up.Subscribers() == 0 })
 	n := up.Requests("tools/list")
-	p.SetServers([]serve.ProbeTarget{{Name: "mock", Source: direct(up.URL()), Covers: surface.AllCovers()}})
+	p.SetServers([]serve.Endpoint{{Name: "mock", Source: direct(up.URL()), Covers: surface.AllCovers()}})
 	waitUntil(t, "it is probed again", func() bool { return up.Requests("tools/list") > n })
 }

@@ -18,7 +18,7 @@ import (
 type RefreshOptions struct {
 	Loader *Loader
 	Floor  *Floor
-	Source string        // names the source for the floor: the repository or the bundle
+	Origin string        // names the policy origin for the floor: the repository or the bundle
 	Every  time.Duration // between refreshes; 0 for only when asked
 	// Watch are files whose change is a reason to reload.
 	Watch []string
@@ -38,7 +38,7 @@ type RefreshOptions struct {
 	Now      func() time.Time
 }
 
-// A Refresher puts the policies of a source in force, off the path of hooks. One
+// A Refresher puts the policies of an origin in force, off the path of hooks. One
 // that does not verify, or is older than the one in force, is refused: the old
 // one stays.
 type Refresher struct {
@@ -92,7 +92,7 @@ func (r *Refresher) Trigger() {
 	}
 }
 
-// retryFirst is how soon a source is read again as long as there is no policy.
+// retryFirst is how soon the origin is read again as long as there is no policy.
 const retryFirst = 5 * time.Second
 
 // Run refreshes until ctx ends.
@@ -132,7 +132,7 @@ func (r *Refresher) wait(ctx context.Context, d time.Duration) bool {
 // refreshTimeout bounds one refresh: a remote that hangs must not end refreshing.
 const refreshTimeout = 5 * time.Minute
 
-// Refresh reads the source once and puts what it holds in force.
+// Refresh reads the origin once and puts what it holds in force.
 func (r *Refresher) Refresh(ctx context.Context) error {
 	var failed []error
 	for _, f := range r.opts.OnReload {
@@ -168,13 +168,13 @@ func (r *Refresher) accept(ctx context.Context, loaded *Loaded) error {
 	if old == loaded {
 		return nil
 	}
-	if err := r.opts.Floor.Check(ctx, r.opts.Source, loaded); err != nil {
+	if err := r.opts.Floor.Check(ctx, r.opts.Origin, loaded); err != nil {
 		return err
 	}
 	if err := r.put(loaded); err != nil {
 		return err
 	}
-	r.report(problemState, r.opts.Floor.Accept(r.opts.Source, loaded))
+	r.report(problemState, r.opts.Floor.Accept(r.opts.Origin, loaded))
 	r.opts.Log.Info("policy in force", "origin", loaded.Origin, "commit", loaded.Commit, "lockfile", loaded.Digest.String(), "sealed", loaded.Sealed)
 	if r.opts.Installed != nil {
 		r.opts.Installed(loaded)

@@ -23,7 +23,7 @@ import (
 
 // DaemonConfig is what a Daemon is made of.
 type DaemonConfig struct {
-	Source   Source
+	Origin   Origin
 	StateDir string // keeps the floor, and what is fetched; empty for neither
 	// AtLeast is the commit or digest that the first policy must hold.
 	AtLeast      string
@@ -35,10 +35,10 @@ type DaemonConfig struct {
 	Listener Listener
 	Admin    string // host:port or unix:/path of the admin server; empty for none
 
-	DecisionLog io.Writer // nil for no decision log
-	Log         *slog.Logger
-	Prober      *Prober // nil for no probes
-	Now         func() time.Time
+	VerdictLog io.Writer // nil for none
+	Log        *slog.Logger
+	Prober     *Prober // nil for no probes
+	Now        func() time.Time
 	// WatchEvery is how often files are looked at; 0 for once a second.
 	WatchEvery time.Duration
 }
@@ -49,8 +49,8 @@ type Daemon struct {
 	config    DaemonConfig
 	processor *processor.Processor
 	refresher *Refresher
-	metrics   *Metrics
-	decisions *DecisionLog
+	metrics   *metrics
+	verdicts  *verdictLog
 	loader    *Loader
 	door      *door
 	grpc      *grpc.Server
@@ -75,7 +75,7 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 	if err := checkAtLeast(config.AtLeast); err != nil {
 		return nil, err
 	}
-	d := &Daemon{config: config, metrics: NewMetrics()}
+	d := &Daemon{config: config, metrics: newMetrics()}
 	if config.Prober != nil {
 		config.Prober.opts.Probed = d.metrics.probed
 	}
@@ -84,22 +84,22 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 			d.close()
 		}
 	}()
-	if config.Source.Cache == "" {
-		config.Source.Cache = config.StateDir
+	if config.Origin.Cache == "" {
+		config.Origin.Cache = config.StateDir
 	}
-	if config.Source.Cache == "" && config.Source.Repo != "" {
+	if config.Origin.Cache == "" && config.Origin.Repo != "" {
 		if d.scratch, err = os.MkdirTemp("", "agentgateway-lock-"); err != nil {
 			return nil, fmt.Errorf("making a folder to fetch into: %w", err)
 		}
-		config.Source.Cache = d.scratch
+		config.Origin.Cache = d.scratch
 	}
-	if d.loader, err = NewLoader(config.Source, config.Now); err != nil {
+	if d.loader, err = NewLoader(config.Origin, config.Now); err != nil {
 		return nil, err
 	}
 	if d.door, err = newDoor(config.Listener); err != nil {
 		return nil, err
 	}
-	d.processor = processor.New(processor.Config{Now: config.Now, Observer: d})
+	d.processor = processor.New()
 	if d.refresher, err = d.newRefresher(); err != nil {
 		return nil, err
 	}
@@ -113,12 +113,12 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 			return nil, fmt.Errorf("the admin server: %w", err)
 		}
 	}
-	if config.DecisionLog != nil {
-		d.decisions = NewDecisionLog(config.DecisionLog, d.metrics.dropped.Inc)
+	if config.VerdictLog != nil {
+		d.verdicts = newVerdictLog(config.VerdictLog, d.metrics.dropped.Inc)
 	}
 	options := append(d.door.options(),
 		grpc.ChainUnaryInterceptor(d.metrics.intercept(), d.door.unary), grpc.StreamInterceptor(d.door.stream))
-	d.grpc, d.health = extmcp.NewServer(d.processor, options...)
+	d.grpc, d.health = extmcp.NewServer(NewHooks(d.processor, config.Now, d.judged), options...)
 	d.setServing(false)
 	return d, nil
 }
@@ -133,33 +133,33 @@ func (d *Daemon) newRefresher() (*Refresher, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := c.Source.Repo
+	origin := c.Origin.Repo
 	watch := c.Listener.files()
-	if c.Source.Bundle != "" {
-		source = c.Source.Bundle
-		watch = append(watch, c.Source.Bundle)
+	if c.Origin.Bundle != "" {
+		origin = c.Origin.Bundle
+		watch = append(watch, c.Origin.Bundle)
 	}
-	if c.Source.Signature != "" {
-		watch = append(watch, c.Source.Signature)
+	if c.Origin.Signature != "" {
+		watch = append(watch, c.Origin.Signature)
 	}
 	return NewRefresher(RefreshOptions{
-		Loader: d.loader, Floor: floor, Source: source, Every: c.Refresh, Watch: watch, WatchEvery: c.WatchEvery,
+		Loader: d.loader, Floor: floor, Origin: origin, Every: c.Refresh, Watch: watch, WatchEvery: c.WatchEvery,
 		Deny: c.Deny, MaxAge: c.MaxPolicyAge, Options: c.Options, Install: d.processor.SetPolicy,
 		Installed: func(l *Loaded) {
 			d.metrics.installed(l)
 			if c.Prober != nil {
-				c.Prober.SetServers(l.probeTargets())
+				c.Prober.SetServers(l.endpoints())
 			}
 		},
 		Reloaded: d.metrics.reloaded, OnReload: []func() error{d.door.reload}, Log: c.Log, Now: c.Now,
 	})
 }
 
-// Decided implements Observer.
-func (d *Daemon) Decided(decision processor.Decision) {
-	d.metrics.decided(&decision)
-	if d.decisions != nil {
-		d.decisions.Decided(decision)
+// judged takes note of a verdict.
+func (d *Daemon) judged(v processor.Verdict) {
+	d.metrics.judged(&v)
+	if d.verdicts != nil {
+		d.verdicts.judged(&v)
 	}
 }
 
@@ -259,9 +259,9 @@ func (d *Daemon) close() {
 			_ = l.Close()
 		}
 	}
-	if d.decisions != nil {
-		d.decisions.Close()
-		d.decisions = nil
+	if d.verdicts != nil {
+		d.verdicts.close()
+		d.verdicts = nil
 	}
 	if d.loader != nil {
 		d.loader.Close()

@@ -63,7 +63,7 @@ func shortDir(t testing.TB) string {
 func daemon(t testing.TB, r *repository.Repository, change func(*serve.DaemonConfig)) *serve.Daemon {
 	t.Helper()
 	config := serve.DaemonConfig{
-		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()},
+		Origin:   serve.Origin{Repo: r.Dir, Ref: "lock/v*", TrustRoot: r.Root()},
 		Listener: serve.Listener{Address: "unix:" + filepath.Join(shortDir(t), "p.sock")},
 		Admin:    "127.0.0.1:0", WatchEvery: 5 * time.Millisecond,
 	}
@@ -131,7 +131,7 @@ func TestSocket(t *testing.T) {
 	r := newRepository(t, false)
 	path := filepath.Join(shortDir(t), "p.sock")
 	config := serve.DaemonConfig{
-		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
+		Origin:   serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
 		Listener: serve.Listener{Address: "unix:" + path},
 	}
 	start := func() (*serve.Daemon, func() error, error) {
@@ -433,7 +433,7 @@ func TestAdmin(t *testing.T) {
 
 func TestNotReadyWithoutAPolicy(t *testing.T) {
 	r := newRepository(t, false)
-	d := daemon(t, r, func(c *serve.DaemonConfig) { c.Source.Ref = "live/v*" })
+	d := daemon(t, r, func(c *serve.DaemonConfig) { c.Origin.Ref = "live/v*" })
 	waitUntil(t, "the failure is known", func() bool { _, body := get(t, d, "/readyz"); return strings.Contains(body, "reload-failed") })
 	code, body := get(t, d, "/readyz")
 	if code != http.StatusServiceUnavailable || !strings.Contains(body, "no-policy") {
@@ -461,7 +461,7 @@ func TestNotReadyWithoutAPolicy(t *testing.T) {
 func TestASecondSignalStopsAtOnce(t *testing.T) {
 	r := newRepository(t, false)
 	d, err := serve.NewDaemon(t.Context(), serve.DaemonConfig{
-		Source:   serve.Source{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
+		Origin:   serve.Origin{Repo: r.Dir, Ref: "lock/v1", TrustRoot: r.Root()},
 		Listener: serve.Listener{Address: "127.0.0.1:0", InsecureLoopback: true}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -509,32 +509,32 @@ func (b *blocked) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-func TestDecisionLogNeverBlocks(t *testing.T) {
+func TestVerdictLogNeverBlocks(t *testing.T) {
 	w := &blocked{release: make(chan struct{})}
 	drops := 0
-	log := serve.NewDecisionLog(w, func() { drops++ })
+	judged, closed := serve.VerdictLog(w, func() { drops++ })
 	const n = 20_000
 	for range n {
-		log.Decided(processor.Decision{Phase: processor.PhaseRequest, Method: "tools/call", Server: "files", Name: "x", Code: processor.DeniedChanged, Enforced: true})
+		judged(&processor.Verdict{Phase: processor.PhaseRequest, Method: "tools/call", Server: "files", Name: "x", Code: processor.DeniedChanged, Enforced: true})
 	}
-	if log.Dropped() == 0 || uint64(drops) != log.Dropped() {
-		t.Errorf("%d lines were dropped, %d told", log.Dropped(), drops)
+	if drops == 0 {
+		t.Error("no line was dropped")
 	}
 	close(w.release)
-	log.Close()
-	if lines := strings.Count(w.text.String(), "\n"); uint64(lines)+log.Dropped() != n {
-		t.Errorf("%d lines were written and %d dropped, want %d together", lines, log.Dropped(), n)
+	closed()
+	if lines := strings.Count(w.text.String(), "\n"); lines+drops != n {
+		t.Errorf("%d lines were written and %d dropped, want %d together", lines, drops, n)
 	}
 }
 
-func TestDecisionLog(t *testing.T) {
+func TestVerdictLog(t *testing.T) {
 	w := &blocked{release: make(chan struct{})}
 	close(w.release)
-	log := serve.NewDecisionLog(w, nil)
-	call := func(code processor.Code, name, scope string) processor.Decision {
-		return processor.Decision{At: start, Phase: processor.PhaseRequest, Method: "tools/call", Services: []string{"files"}, Scope: scope, Server: "files", Kind: "tool", Name: name, Code: code, Enforced: true}
+	judged, closed := serve.VerdictLog(w, func() { t.Error("a line was dropped") })
+	call := func(code processor.Code, name, scope string) processor.Verdict {
+		return processor.Verdict{At: start, Phase: processor.PhaseRequest, Method: "tools/call", Targets: []string{"files"}, Scope: scope, Server: "files", Kind: "tool", Name: name, Code: code, Enforced: true}
 	}
-	for _, d := range []processor.Decision{
+	for _, v := range []processor.Verdict{
 		call("", "echo", ""),                                 // a first pass is no news
 		call(processor.DeniedChanged, "echo", ""),            // news
 		call(processor.DeniedChanged, "echo", ""),            // every denial is a line
@@ -545,10 +545,10 @@ func TestDecisionLog(t *testing.T) {
 		{At: start, Phase: processor.PhaseResponse, Method: "tools/list", Server: "files", Removed: []processor.Removal{{Server: "files", Kind: "tool", Name: "echo", Code: processor.DeniedChanged}}, Enforced: true},
 		{At: start, Phase: processor.PhaseResponse, Method: "tools/list", Server: "files", Remembered: true, Removed: []processor.Removal{{Server: "files", Kind: "tool", Name: "echo", Code: processor.DeniedChanged}}, Enforced: true},
 	} {
-		log.Decided(d)
+		judged(&v)
 	}
-	log.Close()
-	const prefix = `{"at":"2026-11-30T12:00:00Z","phase":"request","method":"tools/call","services":["files"],`
+	closed()
+	const prefix = `{"at":"2026-11-30T12:00:00Z","phase":"request","method":"tools/call","targets":["files"],`
 	want := prefix + `"verdict":"denied","code":"changed","server":"files","kind":"tool","name":"echo","enforced":true,"changed":true}
 ` + prefix + `"verdict":"denied","code":"changed","server":"files","kind":"tool","name":"echo","enforced":true}
 ` + prefix + `"verdict":"allowed","server":"files","kind":"tool","name":"echo","enforced":true,"changed":true}

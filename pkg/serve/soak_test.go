@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 	}
 	defer func() { _ = log.Close() }()
 	d := daemon(t, r, func(c *serve.DaemonConfig) {
-		c.Source.Ref, c.StateDir, c.Refresh, c.DecisionLog = "lock/v*", t.TempDir(), 100*time.Millisecond, log
+		c.Origin.Ref, c.StateDir, c.Refresh, c.VerdictLog = "lock/v*", t.TempDir(), 100*time.Millisecond, log
 		c.Options.MaxEvidenceAge = time.Hour
 	})
 	ready(t, d)

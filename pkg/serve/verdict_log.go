@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
@@ -22,15 +21,14 @@ const (
 	maxLogText = 512
 )
 
-// A DecisionLog writes decisions as JSON lines: every denial, and every change
-// of what was last decided about the same. It is an Observer that never blocks:
+// A verdictLog writes verdicts as JSON lines: every denial, and every change
+// of the last verdict about the same. It never blocks:
 // what cannot be written fast enough is dropped and counted. Headers of clients
-// are not part of a decision, so none is written.
-type DecisionLog struct {
-	lines   chan []byte
-	done    chan struct{}
-	dropped atomic.Uint64
-	onDrop  func()
+// are not part of a verdict, so none is written.
+type verdictLog struct {
+	lines  chan []byte
+	done   chan struct{}
+	onDrop func()
 
 	mu   sync.Mutex
 	last map[verdictKey]processor.Code
@@ -42,13 +40,10 @@ type verdictKey struct {
 	method, server, kind, name, scope string
 }
 
-// NewDecisionLog returns a log that writes to w until it is closed. onDrop is
-// called for each line that is dropped; it may be nil.
-func NewDecisionLog(w io.Writer, onDrop func()) *DecisionLog {
-	if onDrop == nil {
-		onDrop = func() {}
-	}
-	l := &DecisionLog{
+// newVerdictLog returns a log that writes to w until it is closed. onDrop is
+// called for each line that is dropped.
+func newVerdictLog(w io.Writer, onDrop func()) *verdictLog {
+	l := &verdictLog{
 		lines: make(chan []byte, logQueue), done: make(chan struct{}), onDrop: onDrop,
 		last: map[verdictKey]processor.Code{},
 	}
@@ -57,93 +52,85 @@ func NewDecisionLog(w io.Writer, onDrop func()) *DecisionLog {
 }
 
 // write writes lines as they come, and flushes when no more wait.
-func (l *DecisionLog) write(w io.Writer) {
+func (l *verdictLog) write(w io.Writer) {
 	defer close(l.done)
 	out := bufio.NewWriterSize(w, 64<<10)
 	for line := range l.lines {
 		if _, err := out.Write(line); err != nil {
-			l.drop()
+			l.onDrop()
 			out.Reset(w)
 			continue
 		}
 		if len(l.lines) == 0 {
 			if err := out.Flush(); err != nil {
-				l.drop()
+				l.onDrop()
 				out.Reset(w)
 			}
 		}
 	}
 	if err := out.Flush(); err != nil {
-		l.drop()
+		l.onDrop()
 	}
 }
 
-func (l *DecisionLog) drop() {
-	l.dropped.Add(1)
-	l.onDrop()
-}
-
-// Dropped is how many lines were dropped.
-func (l *DecisionLog) Dropped() uint64 { return l.dropped.Load() }
-
-// Close writes what waits. Decided must not be called any more.
-func (l *DecisionLog) Close() {
+// close writes what waits. put must not be called any more.
+func (l *verdictLog) close() {
 	close(l.lines)
 	<-l.done
 }
 
-// Decided implements Observer.
-func (l *DecisionLog) Decided(d processor.Decision) {
-	for i := range d.Removed {
-		if d.Remembered {
+// judged takes a verdict.
+func (l *verdictLog) judged(v *processor.Verdict) {
+	for i := range v.Removed {
+		if v.Remembered {
 			break
 		}
-		r := &d.Removed[i]
+		r := &v.Removed[i]
 		l.put(&logLine{
-			At: d.At, Phase: d.Phase, Method: d.Method, Scope: d.Scope, Verdict: "removed", Code: r.Code,
-			Server: r.Server, Kind: string(r.Kind), Name: r.Name, Approved: hexOf(r.Approved), Seen: hexOf(r.Seen), Enforced: d.Enforced,
+			At: v.At, Phase: v.Phase, Method: v.Method, Scope: v.Scope, Verdict: "removed", Code: r.Code,
+			Server: r.Server, Kind: string(r.Kind), Name: r.Name, Approved: hexOf(r.Approved), Seen: hexOf(r.Seen), Enforced: v.Enforced,
 		})
 	}
-	changed := l.changed(&d)
-	if d.Code == "" && !changed {
+	changed := l.changed(v)
+	if v.Code == "" && !changed {
 		return
 	}
 	line := &logLine{
-		At: d.At, Phase: d.Phase, Method: d.Method, Services: d.Services, Scope: d.Scope, Verdict: "denied", Code: d.Code,
-		Server: d.Server, Kind: string(d.Kind), Name: d.Name, Approved: hexOf(d.Approved), Seen: hexOf(d.Seen),
-		Enforced: d.Enforced, Changed: changed, Failure: d.Failure,
+		At: v.At, Phase: v.Phase, Method: v.Method, Targets: v.Targets, Scope: v.Scope, Verdict: "denied", Code: v.Code,
+		Server: v.Server, Kind: string(v.Kind), Name: v.Name, Approved: hexOf(v.Approved), Seen: hexOf(v.Seen),
+		Enforced: v.Enforced, Changed: changed, Failure: v.Failure,
 	}
 	switch {
-	case d.Code == "":
+	case v.Code == "":
 		line.Verdict = "allowed"
-	case !d.Enforced:
+	case !v.Enforced:
 		line.Verdict = "would-deny"
 	}
 	l.put(line)
 }
 
 // changed remembers a verdict and reports whether it is another than before about
-// the same. What was never decided about counts as allowed before, so that not
+// the same. What was never judged counts as allowed before, so that not
 // every first pass is a line. Memory is bounded: when it is full it begins anew,
 // and some changes are then not seen as such.
-func (l *DecisionLog) changed(d *processor.Decision) bool {
-	k := verdictKey{d.Phase, d.Method, d.Server, string(d.Kind), d.Name, d.Scope}
+func (l *verdictLog) changed(v *processor.Verdict) bool {
+	k := verdictKey{v.Phase, v.Method, v.Server, string(v.Kind), v.Name, v.Scope}
 	if len(k.name)+len(k.scope)+len(k.server)+len(k.method) > 4*maxLogText {
 		return false // it would cost too much to remember
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last[k] == d.Code {
+	if l.last[k] == v.Code {
 		return false
 	}
-	if d.Code == "" {
+	if v.Code == "" {
 		delete(l.last, k)
 		return true
 	}
 	if len(l.last) >= logMemory {
 		clear(l.last)
 	}
-	l.last[k] = d.Code
+	l.last[k] = v.Code
 	return true
 }
 
@@ -152,7 +139,7 @@ type logLine struct {
 	At       time.Time       `json:"at"`
 	Phase    processor.Phase `json:"phase"`
 	Method   string          `json:"method"`
-	Services []string        `json:"services,omitempty"`
+	Targets  []string        `json:"targets,omitempty"`
 	Scope    string          `json:"scope,omitempty"`
 	Verdict  string          `json:"verdict"` // denied, would-deny, removed or allowed
 	Code     processor.Code  `json:"code,omitempty"`
@@ -167,25 +154,25 @@ type logLine struct {
 }
 
 // put queues a line, or drops it.
-func (l *DecisionLog) put(line *logLine) {
+func (l *verdictLog) put(line *logLine) {
 	line.Method, line.Scope = logText(line.Method), logText(line.Scope)
 	line.Server, line.Name = logText(line.Server), logText(line.Name)
-	if len(line.Services) > 0 {
-		services := make([]string, min(len(line.Services), 16))
-		for i := range services {
-			services[i] = logText(line.Services[i])
+	if len(line.Targets) > 0 {
+		targets := make([]string, min(len(line.Targets), 16))
+		for i := range targets {
+			targets[i] = logText(line.Targets[i])
 		}
-		line.Services = services
+		line.Targets = targets
 	}
 	data, err := json.Marshal(line)
 	if err != nil {
-		l.drop()
+		l.onDrop()
 		return
 	}
 	select {
 	case l.lines <- append(data, '\n'):
 	default:
-		l.drop()
+		l.onDrop()
 	}
 }
 

@@ -32,10 +32,10 @@ func heap() int {
 
 // Lists, calls and probes from many clients, hostile ones among them, with a
 // reload every second: what was approved goes on, and memory stays flat.
-func TestSoakDecisions(t *testing.T) {
+func TestSoakVerdicts(t *testing.T) {
 	definitions := manyTools(100)
-	p, page := busy(t, definitions)
-	client := dial(t, "unix", p)
+	p, hooks, page := busy(t, definitions)
+	client := dial(t, "unix", hooks)
 	ctx, cancel := context.WithTimeout(context.Background(), *soakTime)
 	defer cancel()
 	var all sync.WaitGroup
