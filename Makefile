@@ -9,6 +9,8 @@ GO       ?= go
 TOOLS    := $(CURDIR)/.cache/bin
 LINT_VERSION := 2.12.2
 LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
+VULN_VERSION := 1.9.0
+VULN     := $(TOOLS)/govulncheck-$(VULN_VERSION)
 SERVERS  := e2e/node_modules/.installed
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
@@ -40,7 +42,7 @@ test: $(SERVERS) ## Run every test, with the race detector and the real servers
 	REAL_SERVERS_REQUIRED=1 $(GO) test -race -timeout 45m $(PACKAGES)
 
 .PHONY: check
-check: check-format check-vet check-lint check-generated check-docs check-tidy ## Check format, lint, generated files, docs and go.mod
+check: check-format check-vet check-lint check-generated check-docs check-tidy check-vulnerabilities ## Check format, lint, generated files, docs, go.mod and known vulnerabilities
 
 .PHONY: check-format
 check-format:
@@ -73,8 +75,19 @@ check-docs:
 check-tidy:
 	@$(GO) mod tidy -diff || { echo 'go.mod is not tidy; run go mod tidy'; exit 1; }
 
+# What is not linked is not looked at. Status 3 is a vulnerability in code that is
+# called; any other failure is a check that could not be made.
+.PHONY: check-vulnerabilities
+check-vulnerabilities: $(VULN)
+	@status=0; out=$$($(VULN) ./cmd/agentgateway 2>&1) || status=$$?; \
+	case $$status in \
+		0) ;; \
+		3) echo "$$out"; exit 1 ;; \
+		*) echo 'known vulnerabilities were not looked up:'; echo "$$out" | tail -n 3 ;; \
+	esac
+
 .PHONY: generate
-generate: ## Write the generated files anew
+generate: ## Write the generated files again
 	$(GENERATE)
 
 # A ratio benchmark is a sub-benchmark of BenchmarkRatio that reports the unit
@@ -120,6 +133,11 @@ $(LINT):
 		GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
 		mv $(TOOLS)/golangci-lint $@; \
 	fi
+
+$(VULN):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install golang.org/x/vuln/cmd/govulncheck@v$(VULN_VERSION)
+	@mv $(TOOLS)/govulncheck $@
 
 $(SERVERS): e2e/package.json e2e/package-lock.json e2e/.npmrc
 	@command -v npm >/dev/null || { echo 'npm is missing: the tests with real servers need Node 20 or newer'; exit 1; }

@@ -65,3 +65,31 @@ func imports(t *testing.T) []string {
 	}
 	return strings.Fields(string(out))
 }
+
+// Modules that are linked, come through others and are of 2023 or before are
+// listed, with what would remove them.
+func TestOldModules(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{with .Module}}{{if .Indirect}}{{.Path}} {{with .Time}}{{.Format "2006-01"}}{{end}}{{end}}{{end}}`, "./cmd/agentgateway")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if module, date, _ := strings.Cut(strings.TrimSpace(line), " "); date != "" && date < "2024" {
+			old[module] = date
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| (\\d{4}-\\d\\d) \\|").FindAllStringSubmatch(string(page), -1) {
+		named[m[1]] = m[2]
+	}
+	if diff := cmp.Diff(old, named); diff != "" {
+		t.Errorf("docs/dependencies.md, old modules (-linked +page):\n%s", diff)
+	}
+}
