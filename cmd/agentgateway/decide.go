@@ -91,11 +91,10 @@ func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	}
 	for _, s := range it.Suspicious {
 		p := s.Problem
-		what := p.Detail
-		if p.CodePoint != 0 {
-			what = fmt.Sprintf("U+%04X %s", p.CodePoint, what)
-		}
-		out.Alarms = append(out.Alarms, fmt.Sprintf("%s: %s, line %d, column %d: %s", p.Rule, s.Where, p.Line, p.Column, what))
+		out.Alarms = append(out.Alarms, fmt.Sprintf("%s: %s, line %d, column %d: %s", p.Rule, s.Where, p.Line, p.Column, p.Detail))
+	}
+	for _, s := range it.Advice {
+		out.Lines = append(out.Lines, fmt.Sprintf("%s: %s, line %d: %s", s.Problem.Rule, s.Where, s.Problem.Line, s.Problem.Detail))
 	}
 	for _, id := range it.RejectedBefore {
 		out.Alarms = append(out.Alarms, "this very text was rejected before: decision "+id.String())
@@ -116,7 +115,7 @@ type approveCmd struct {
 	Items            []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
 	Hash             string   `placeholder:"DIGEST" help:"Approve one item of just this digest: all of it, or its first 16 digits or more."`
 	Review           string   `placeholder:"DIGEST" help:"Approve all that the review of this digest showed."`
-	AcceptSuspicious bool     `help:"Approve text that the checks warn of; the statement says so."`
+	AcceptSuspicious []string `sep:"none" placeholder:"SERVER/NAME" help:"Approve this item though the checks warn of its text; may be repeated. Others they warn of are left out."`
 	Reason           string   `placeholder:"TEXT" help:"Why; it stays in the statement."`
 }
 
@@ -239,6 +238,10 @@ func (a *app) decided(d *project.Decided) {
 	fmt.Fprintf(a.stdout, "%s: %s by %s%s.\n", d.Action, what, textcheck.Terminal(d.By), committed(d.Commit))
 	for _, id := range d.IDs {
 		fmt.Fprintf(a.stdout, "decision %s\n", id)
+	}
+	for _, key := range d.LeftOut {
+		item := textcheck.Terminal(project.ItemWords(key))
+		fmt.Fprintf(a.stdout, "left out, since the checks warn of its text: %s (--accept-suspicious %[1]s approves it)\n", item)
 	}
 	if len(d.Missing) > 0 {
 		need, could := 0, []string{}

@@ -3,7 +3,7 @@ package drift
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,13 +28,19 @@ func compareDefinitions(old, item []byte) []Aspect {
 			aspects = append(aspects, compareSchemas(key, a, b)...)
 		case "outputSchema":
 			for _, x := range compareSchemas(key, a, b) {
-				x.Code, x.Grade = finding.OutputSchemaChanged, finding.Warning
+				if x.Code != finding.TooLargeToGrade {
+					x.Code, x.Grade = finding.OutputSchemaChanged, finding.Warning
+				}
 				aspects = append(aspects, x)
 			}
 		case "annotations":
 			aspects = append(aspects, compareAnnotations(a, b)...)
 		default:
 			aspects = append(aspects, compareMember(key, a, b))
+		}
+		if len(aspects) > maxAspects {
+			aspects = append(aspects[:maxAspects], tooLarge("", fmt.Sprintf("more than %d differences", maxAspects)))
+			break
 		}
 	}
 	return aspects
@@ -53,8 +59,9 @@ func compareMember(key string, old, item []byte) Aspect {
 	if !ok {
 		code = finding.DefinitionChanged
 	}
+	key, whole := (&trail{step: key}).words()
 	a := aspect(code, key, key+" "+howChanged(old, item))
-	a.Old, a.New, a.Words = shown(old), shown(item), isText(old) && isText(item)
+	a.Old, a.New, a.Words, a.Whole = shown(old), shown(item), isText(old) && isText(item), whole
 	return a
 }
 
@@ -112,28 +119,41 @@ var hints = map[string]struct{ absent, loose bool }{
 
 func compareAnnotations(old, item []byte) []Aspect {
 	before, now := members(old), members(item)
-	var aspects []Aspect
+	aspects := loosened(before, now)
+	if len(before)+len(now) == 0 || old != nil && !isObject(old) || item != nil && !isObject(item) {
+		a := aspect(finding.AnnotationsChanged, "annotations", "annotations "+howChanged(old, item))
+		a.Old, a.New, a.Whole = string(old), string(item), true
+		return append(aspects, a)
+	}
 	for _, key := range unionKeys(before, now) {
-		if bytes.Equal(before[key], now[key]) {
+		if bytes.Equal(before[key], now[key]) || slices.ContainsFunc(aspects, func(a Aspect) bool { return a.Path == "annotations."+key }) {
 			continue
 		}
-		a := aspect(finding.AnnotationsChanged, "annotations."+key, key+" "+howChanged(before[key], now[key]))
-		if h, ok := hints[key]; ok {
-			was, is := hintValue(before[key], h.absent), hintValue(now[key], h.absent)
-			if was != is && is == h.loose {
-				a = aspect(finding.HintLoosened, a.Path, key+" now claims less safety")
-			}
-		}
+		path, whole := (&trail{step: "annotations"}).member(key).words()
+		a := aspect(finding.AnnotationsChanged, path, strings.TrimPrefix(path, "annotations.")+" "+howChanged(before[key], now[key]))
 		if key == "title" {
 			a.Code, a.Grade = finding.TitleChanged, finding.Info
 		}
-		a.Old, a.New = shown(before[key]), shown(now[key])
+		a.Old, a.New, a.Whole = shown(before[key]), shown(now[key]), whole
 		aspects = append(aspects, a)
 	}
-	if len(aspects) == 0 {
-		a := aspect(finding.AnnotationsChanged, "annotations", "annotations "+howChanged(old, item))
-		a.Old, a.New = string(old), string(item)
-		aspects = append(aspects, a)
+	return aspects
+}
+
+func isObject(v []byte) bool { return len(v) > 0 && v[0] == '{' }
+
+// loosened tells which hints claim less safety than before, an absent one taken as
+// the protocol takes it.
+func loosened(before, now map[string][]byte) []Aspect {
+	var aspects []Aspect
+	for _, key := range unionKeys(hints, nil) {
+		h := hints[key]
+		was, is := hintValue(before[key], h.absent), hintValue(now[key], h.absent)
+		if was != is && is == h.loose {
+			a := aspect(finding.HintLoosened, "annotations."+key, key+" now claims less safety")
+			a.Old, a.New, a.Whole = shown(before[key]), shown(now[key]), true
+			aspects = append(aspects, a)
+		}
 	}
 	return aspects
 }
@@ -146,28 +166,6 @@ func hintValue(v []byte, absent bool) bool {
 		return false
 	}
 	return absent
-}
-
-// decode reads a canonical value into maps, slices and numbers as spelled.
-func decode(v []byte) any {
-	d := json.NewDecoder(bytes.NewReader(v))
-	d.UseNumber()
-	var out any
-	if d.Decode(&out) != nil {
-		return nil
-	}
-	return out
-}
-
-// encode spells a decoded value as compact JSON.
-func encode(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return ""
-	}
-	return string(bytes.TrimRight(b.Bytes(), "\n"))
 }
 
 // Description returns the description of a canonical definition; empty where it
@@ -187,46 +185,6 @@ func Title(definition []byte) string {
 	return ""
 }
 
-// A NamedText is one text within a definition.
-type NamedText struct {
-	Path string // such as inputSchema.properties.path.description
-	Text string
-}
-
-// Texts returns every string of a canonical definition, and every member name of
-// its schemas, in canonical order: all that an agent could read.
-func Texts(definition []byte) []NamedText {
-	var out []NamedText
-	collectTexts(&out, "", definition)
-	return out
-}
-
-func collectTexts(out *[]NamedText, path string, v []byte) {
-	if len(v) == 0 {
-		return
-	}
-	switch r := canonical.NewReader(v); v[0] {
-	case '"':
-		*out = append(*out, NamedText{path, canonical.Unquote(v)})
-	case '{':
-		_ = r.Object(func(key []byte) error {
-			at := join(path, string(key))
-			raw, err := r.Raw()
-			if strings.HasSuffix(path, "properties") {
-				*out = append(*out, NamedText{at + " (name)", string(key)})
-			}
-			collectTexts(out, at, raw)
-			return err
-		})
-	case '[':
-		_ = r.Array(func() error {
-			raw, err := r.Raw()
-			collectTexts(out, path+"[]", raw)
-			return err
-		})
-	}
-}
-
 // Between tells how one item's text differs from the one before; a nil text is
 // one that is not there.
 func Between(kind surface.Kind, name string, old, item []byte) Change {
@@ -238,7 +196,7 @@ func Between(kind surface.Kind, name string, old, item []byte) Change {
 		c.Status = Removed
 	case kind == surface.KindInstructions:
 		a := aspect(finding.InstructionsChanged, "instructions", "the instructions differ")
-		a.Old, a.New, a.Words = string(old), string(item), true
+		a.Old, a.New, a.Words, a.Whole = string(old), string(item), true, true
 		c.Aspects = []Aspect{a}
 	default:
 		c.Aspects = compareDefinitions(old, item)

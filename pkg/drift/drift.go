@@ -10,8 +10,11 @@
 // # Grades
 //
 // Critical: a parameter removed, retyped or newly required; an annotation hint
-// loosened; a source changed; coverage reduced. Info: title and icons. All else
-// is a warning.
+// loosened; a source changed; coverage reduced; a change that is too large to be
+// graded. Info: title and icons. All else is a warning.
+//
+// Aspects are an aid for who reads a change. All of it is in its readable copies,
+// [Change.Copies].
 package drift
 
 import (
@@ -158,6 +161,9 @@ type Aspect struct {
 	Old     string // the text or the JSON value before; empty where there was none
 	New     string
 	Words   bool // Old and New are texts for people, best shown as a text diff
+	// Whole means that Old and New are all that the aspect is about: who reads them and
+	// the summary has read all of it.
+	Whole bool
 }
 
 func aspect(code finding.Code, path, summary string) Aspect {

@@ -2,229 +2,286 @@ package drift
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // compareSchemas gives a structural account of how a JSON Schema changed. The
 // root is the member of the definition that holds it. References within the
 // schema are resolved, so that a schema that only moved between inlined and
-// referenced parts is told apart from one that takes something else.
+// referenced parts is told apart from one that takes something else. What the walk
+// through the parameters does not come to is told after it, as it is spelled.
 func compareSchemas(root string, old, item []byte) []Aspect {
-	if old == nil || item == nil {
+	before, now := readNode(old), readNode(item)
+	if before == nil || now == nil {
 		a := aspect(finding.SchemaChanged, root, root+" "+howChanged(old, item))
-		a.Old, a.New = string(old), string(item)
+		a.Old, a.New, a.Whole = string(old), string(item), true
 		return []Aspect{a}
 	}
-	s := schemas{before: decode(old), now: decode(item), seen: map[pair]bool{}}
-	s.compare(root, "", s.before, s.now, 0)
-	if len(s.aspects) == 0 {
-		a := aspect(finding.SchemaChanged, root, "spelled another way: the same parameters once references are resolved")
-		a.Old, a.New = string(old), string(item)
-		s.aspects = []Aspect{a}
+	s := schemas{before: before, now: now, seen: map[[2]*node]bool{}}
+	at := &trail{step: root}
+	s.compare(at, nil, before, now, 0)
+	before.settle(false)
+	now.settle(false)
+	s.rest(at, nil, before, now)
+	if len(s.aspects) == 0 && s.tooLarge == "" {
+		s.aspects = []Aspect{aspect(finding.SchemaChanged, root, "spelled another way: the same parameters once references are resolved")}
+	}
+	if s.tooLarge != "" {
+		s.aspects = append(s.aspects, tooLarge(root, s.tooLarge))
 	}
 	return s.aspects
 }
 
-// maxSchemaDepth bounds the walk through references that lead to themselves.
-const maxSchemaDepth = 48
+func tooLarge(path, why string) Aspect {
+	return aspect(finding.TooLargeToGrade, path, "too large to grade: "+why)
+}
 
-// maxAspects and maxPairs bound the account of one schema: references can make a
-// small schema as large as its writer likes.
+// The bounds of the account of one definition: references can make a small schema
+// as large as its writer likes. Where one is reached the change is critical.
 const (
-	maxAspects = 200
-	maxPairs   = 10_000
+	maxAspects     = 200
+	maxSchemaDepth = 256     // a definition has 128 levels; references can make more
+	maxWork        = 400_000 // members that are looked at
+	bytesPerMember = 64      // of what is spelled, counted as the work of one member
 )
 
 type schemas struct {
-	before, now any // the roots, for references
+	before, now *node // the roots, for references
 	aspects     []Aspect
-	seen        map[pair]bool // compared already, or being compared
+	seen        map[[2]*node]bool // compared already, or being compared
+	work        int
+	tooLarge    string // why not all was compared
 }
 
-// pair is two decoded objects by identity.
-type pair struct{ old, item uintptr }
+// charge counts work and reports whether there may be more.
+func (s *schemas) charge(members int) bool {
+	if s.work += 1 + members; s.work > maxWork {
+		s.tooLarge = "its references lead to more than can be compared"
+	}
+	return s.tooLarge == ""
+}
 
-func (s *schemas) add(code finding.Code, path, summary string, old, item any) {
+// add tells a difference with the values on both sides.
+func (s *schemas) add(code finding.Code, at *trail, summary string, old, item *node) {
+	for _, n := range []*node{old, item} {
+		if n != nil {
+			n.told = true
+			s.charge(len(n.raw) / bytesPerMember)
+		}
+	}
 	if len(s.aspects) == maxAspects {
+		s.tooLarge = fmt.Sprintf("more than %d differences", maxAspects)
+	}
+	if s.tooLarge != "" {
 		return
 	}
+	path, whole := at.words()
 	a := aspect(code, path, summary)
-	a.Old, a.New = spell(old), spell(item)
-	_, oldText := old.(string)
-	_, newText := item.(string)
-	a.Words = oldText && newText
+	a.Old, a.New, a.Whole = old.spell(), item.spell(), whole
+	a.Words = (old.isText() || item.isText()) && (old == nil || old.isText()) && (item == nil || item.isText())
 	s.aspects = append(s.aspects, a)
 }
 
-func spell(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
+// compare walks two sub-schemas. at is for machines, param names the parameter for
+// people, such as options.depth or items[].
+func (s *schemas) compare(at, param *trail, old, item *node, depth int) {
+	if depth > maxSchemaDepth {
+		s.tooLarge = fmt.Sprintf("more than %d levels", maxSchemaDepth)
 	}
-	return encode(v)
-}
-
-// compare walks two sub-schemas. path is for machines, param names the parameter
-// for people, such as options.depth or items[].
-func (s *schemas) compare(path, param string, old, item any, depth int) {
-	old, item = resolve(s.before, old), resolve(s.now, item)
-	a, aok := old.(map[string]any)
-	b, bok := item.(map[string]any)
-	if !aok || !bok {
-		if !reflect.DeepEqual(old, item) {
-			s.add(finding.SchemaChanged, path, name(param)+" changed", old, item)
+	a, b := s.resolve(s.before, old), s.resolve(s.now, item)
+	if !s.charge(len(a.names) + len(b.names)) {
+		return
+	}
+	if equalNodes(a, b) && !a.refs {
+		a.told, b.told = true, true
+		return
+	}
+	if !a.isObject() || !b.isObject() {
+		if !equalNodes(a, b) {
+			s.add(finding.SchemaChanged, at, name(param)+" changed", a, b)
 		}
 		return
 	}
-	p := pair{reflect.ValueOf(a).Pointer(), reflect.ValueOf(b).Pointer()}
-	if depth > maxSchemaDepth || s.seen[p] {
+	if s.seen[[2]*node{a, b}] {
 		return
 	}
-	if len(s.seen) == maxPairs {
-		s.add(finding.SchemaChanged, path, name(param)+": too large to compare in full", nil, nil)
-		return
-	}
-	s.seen[p] = true
-	if reflect.DeepEqual(old, item) && !hasRef(old) {
-		return
-	}
-	s.types(path, param, a, b)
-	s.properties(path, param, a, b, depth)
-	for _, key := range unionKeys(a, b) {
-		s.keyword(path, param, key, a[key], b[key], depth)
+	s.seen[[2]*node{a, b}] = true
+	a.seen, b.seen = true, true
+	s.types(at, param, a, b)
+	s.properties(at, param, a, b, depth)
+	s.required(at, param, a, b)
+	for _, key := range unionNames(a, b) {
+		if s.tooLarge != "" {
+			return
+		}
+		s.keyword(at.member(key), param, key, a.member(key), b.member(key), depth)
 	}
 }
 
-func name(param string) string {
-	if param == "" {
+func name(param *trail) string {
+	if param == nil {
 		return "the schema"
 	}
-	return "parameter " + param
+	text, _ := param.words()
+	return "parameter " + text
 }
 
-func (s *schemas) types(path, param string, a, b map[string]any) {
-	if reflect.DeepEqual(a["type"], b["type"]) {
+func (s *schemas) types(at, param *trail, a, b *node) {
+	old, item := a.member("type"), b.member("type")
+	if equalNodes(old, item) {
 		return
 	}
 	code := finding.ParameterRetyped
-	if param == "" {
+	if param == nil {
 		code = finding.SchemaChanged
 	}
-	s.add(code, path+".type", fmt.Sprintf("%s: type %s → %s", name(param), orAny(a["type"]), orAny(b["type"])), a["type"], b["type"])
+	s.add(code, at.member("type"), fmt.Sprintf("%s: type %s → %s", name(param), short(old, "any"), short(item, "any")), old, item)
 }
 
-func orAny(v any) string {
-	if v == nil {
-		return "any"
-	}
-	return spell(v)
-}
-
-func (s *schemas) properties(path, param string, a, b map[string]any, depth int) {
-	before, _ := a["properties"].(map[string]any)
-	now, _ := b["properties"].(map[string]any)
-	wasRequired, isRequired := stringSet(a["required"]), stringSet(b["required"])
-	for _, key := range unionKeys(before, now) {
-		old, had := before[key]
-		item, has := now[key]
-		at, p := path+".properties."+key, join(param, key)
-		switch {
-		case !has:
-			s.add(finding.ParameterRemoved, at, "parameter "+p+" removed", old, nil)
-		case !had:
-			s.add(finding.ParameterAdded, at, "parameter "+p+" added", nil, item)
-		default:
-			s.compare(at, p, old, item, depth+1)
-		}
-	}
-	for _, key := range unionKeys(wasRequired, isRequired) {
-		_, has := now[key]
-		switch {
-		case !wasRequired[key] && isRequired[key]:
-			s.add(finding.ParameterRequired, path+".required", "parameter "+join(param, key)+" is now required", nil, nil)
-		case wasRequired[key] && !isRequired[key] && has:
-			s.add(finding.SchemaChanged, path+".required", "parameter "+join(param, key)+" is no longer required", nil, nil)
-		}
-	}
-}
-
-func join(param, key string) string {
-	if param == "" {
-		return key
-	}
-	return param + "." + key
-}
-
-func stringSet(v any) map[string]bool {
-	set := map[string]bool{}
-	list, _ := v.([]any)
-	for _, e := range list {
-		if s, ok := e.(string); ok {
-			set[s] = true
-		}
-	}
-	return set
-}
-
-// keyword compares one keyword of two sub-schemas; types, properties and required
-// are told by their own functions.
-func (s *schemas) keyword(path, param, key string, old, item any, depth int) {
-	if reflect.DeepEqual(old, item) && !hasRef(old) {
-		return
-	}
-	at := path + "." + key
-	switch key {
-	case "type", "properties", "$ref", "$defs", "definitions":
-	case "required":
-		if len(stringSet(old)) == 0 && len(stringSet(item)) == 0 {
-			s.add(finding.SchemaChanged, at, name(param)+": required changed", old, item)
-		}
-	case "items", "not", "if", "then", "else", "contains", "propertyNames":
-		if old != nil && item != nil {
-			s.compare(at, param+suffix(key), old, item, depth+1)
-			return
-		}
-		s.add(finding.SchemaChanged, at, name(param)+": "+key+" "+addedOrRemoved(old), old, item)
-	case "anyOf", "oneOf", "allOf", "prefixItems":
-		s.alternatives(at, param, key, old, item, depth)
-	case "enum":
-		s.add(finding.SchemaChanged, at, name(param)+": "+enumChange(old, item), old, item)
-	case "additionalProperties":
-		s.additional(at, param, old, item, depth)
-	case "description", "title":
-		s.add(finding.DescriptionChanged, at, name(param)+": "+key+" changed", orText(old), orText(item))
-	default:
-		s.add(finding.SchemaChanged, at, fmt.Sprintf("%s: %s %s → %s", name(param), key, orNone(old), orNone(item)), old, item)
-	}
-}
-
-// orText keeps an absent text a text, so that a text diff shows it.
-func orText(v any) any {
-	if v == nil {
-		return ""
-	}
-	return v
-}
-
-func orNone(v any) string {
-	if v == nil {
-		return "none"
-	}
+// short spells a value within a summary; none is how an absent one is called.
+func short(n *node, none string) string {
 	const limit = 60
-	if text := spell(v); len(text) <= limit {
+	if n == nil {
+		return none
+	}
+	if len(n.raw) > 2*limit {
+		return "another value"
+	}
+	if text := n.spell(); len(text) <= limit {
 		return text
 	}
 	return "another value"
 }
 
-func addedOrRemoved(old any) string {
+// properties tells which parameters came, went and changed.
+func (s *schemas) properties(at, param *trail, a, b *node, depth int) {
+	old, item := a.member("properties"), b.member("properties")
+	at = at.member("properties")
+	if (old != nil && !old.isObject() || item != nil && !item.isObject()) && !equalNodes(old, item) {
+		s.add(finding.SchemaChanged, at, name(param)+": properties changed", old, item)
+	}
+	for _, n := range []*node{old, item} {
+		if n != nil {
+			n.seen = true
+		}
+	}
+	if old.isObject() && item.isObject() && !s.charge(len(old.names)+len(item.names)) {
+		return
+	}
+	for _, key := range unionNames(old, item) {
+		was, is := old.member(key), item.member(key)
+		p := param.member(key)
+		switch {
+		case is == nil:
+			s.add(finding.ParameterRemoved, at.member(key), name(p)+" removed", was, nil)
+		case was == nil:
+			s.add(finding.ParameterAdded, at.member(key), name(p)+" added", nil, is)
+		default:
+			s.compare(at.member(key), p, was, is, depth+1)
+		}
+		if s.tooLarge != "" {
+			return
+		}
+	}
+}
+
+// required tells which parameters are required now, and which no longer.
+func (s *schemas) required(at, param *trail, a, b *node) {
+	old, item := a.member("required"), b.member("required")
+	at = at.member("required")
+	if equalNodes(old, item) {
+		return
+	}
+	was, plain := names(old)
+	is, alsoPlain := names(item)
+	before, now := a.member("properties"), b.member("properties")
+	told := 0
+	for _, key := range unionKeys(was, is) {
+		switch {
+		case !was[key] && is[key]:
+			s.requires(finding.ParameterRequired, at, param.member(key), "is now required")
+		case was[key] && !is[key] && (now.member(key) != nil || before.member(key) == nil):
+			s.requires(finding.SchemaChanged, at, param.member(key), "is no longer required")
+		case was[key] != is[key]: // it went, and that is told
+		default:
+			continue
+		}
+		told++
+	}
+	if !plain || !alsoPlain || told == 0 {
+		s.add(finding.SchemaChanged, at, name(param)+": required changed", old, item)
+	}
+	for _, n := range []*node{old, item} {
+		if n != nil {
+			n.told = true
+		}
+	}
+}
+
+func (s *schemas) requires(code finding.Code, at, param *trail, how string) {
+	_, whole := param.words()
+	n := len(s.aspects)
+	s.add(code, at, name(param)+" "+how, nil, nil)
+	for i := range s.aspects[n:] {
+		s.aspects[n+i].Whole = s.aspects[n+i].Whole && whole
+	}
+}
+
+// names returns the strings of an array; plain is false where it is none, or holds
+// anything else or a string twice.
+func names(n *node) (set map[string]bool, plain bool) {
+	set = map[string]bool{}
+	if n == nil {
+		return set, true
+	}
+	plain = n.kind == canonical.KindArray
+	for _, e := range n.elements {
+		plain = plain && e.isText() && !set[e.text]
+		if e.isText() {
+			set[e.text] = true
+		}
+	}
+	return set, plain
+}
+
+// keyword compares one keyword of two sub-schemas; types, properties and required
+// are told by their own functions.
+func (s *schemas) keyword(at, param *trail, key string, old, item *node, depth int) {
+	if equalNodes(old, item) && !old.refs {
+		old.told, item.told = true, true
+		return
+	}
+	switch key {
+	case "type", "properties", "required", "$defs", "definitions":
+	case "items", "not", "if", "then", "else", "contains", "propertyNames":
+		if old != nil && item != nil {
+			s.compare(at, param.to(suffix(key)), old, item, depth+1)
+			return
+		}
+		s.add(finding.SchemaChanged, at, name(param)+": "+key+" "+addedOrRemoved(old), old, item)
+	case "anyOf", "oneOf", "allOf", "prefixItems":
+		s.alternatives(at, param, key, old, item, depth)
+	case "patternProperties", "dependentSchemas":
+		s.parts(at, param, key, old, item, depth)
+	case "enum":
+		s.add(finding.SchemaChanged, at, name(param)+": "+enumChange(old, item), old, item)
+	case "additionalProperties":
+		s.additional(at, param, old, item, depth)
+	case "description", "title":
+		s.add(finding.DescriptionChanged, at, name(param)+": "+key+" changed", old, item)
+	default:
+		if !equalNodes(old, item) {
+			s.add(finding.SchemaChanged, at, fmt.Sprintf("%s: %s %s → %s", name(param), textcheck.Clip(key, maxStep), short(old, "none"), short(item, "none")), old, item)
+		}
+	}
+}
+
+func addedOrRemoved(old *node) string {
 	if old == nil {
 		return "added"
 	}
@@ -238,20 +295,44 @@ func suffix(key string) string {
 	return " (" + key + ")"
 }
 
-func (s *schemas) alternatives(at, param, key string, old, item any, depth int) {
-	a, _ := old.([]any)
-	b, _ := item.([]any)
-	if len(a) != len(b) || len(a) == 0 {
-		s.add(finding.ParameterRetyped, at, fmt.Sprintf("%s: %s has %d alternatives, had %d", name(param), key, len(b), len(a)), old, item)
+func (s *schemas) alternatives(at, param *trail, key string, old, item *node, depth int) {
+	if old == nil || item == nil || len(old.elements) != len(item.elements) || len(old.elements) == 0 {
+		had, has := 0, 0
+		if old != nil {
+			had = len(old.elements)
+		}
+		if item != nil {
+			has = len(item.elements)
+		}
+		s.add(finding.ParameterRetyped, at, fmt.Sprintf("%s: %s has %d alternatives, had %d", name(param), key, has, had), old, item)
 		return
 	}
-	for i := range a {
-		s.compare(fmt.Sprintf("%s[%d]", at, i), fmt.Sprintf("%s (%s %d)", param, key, i+1), a[i], b[i], depth+1)
+	old.seen, item.seen = true, true
+	for i := range old.elements {
+		s.compare(at.to(fmt.Sprintf("[%d]", i)), param.to(fmt.Sprintf(" (%s %d)", key, i+1)), old.elements[i], item.elements[i], depth+1)
+	}
+}
+
+// parts compares the sub-schemas that stand under names.
+func (s *schemas) parts(at, param *trail, key string, old, item *node, depth int) {
+	if !old.isObject() || !item.isObject() {
+		s.add(finding.SchemaChanged, at, name(param)+": "+key+" changed", old, item)
+		return
+	}
+	old.seen, item.seen = true, true
+	for _, part := range unionNames(old, item) {
+		was, is := old.member(part), item.member(part)
+		p := param.to(" (" + key + " " + part + ")")
+		if was != nil && is != nil {
+			s.compare(at.member(part), p, was, is, depth+1)
+			continue
+		}
+		s.add(finding.SchemaChanged, at.member(part), name(p)+" "+addedOrRemoved(was), was, is)
 	}
 }
 
 // enumChange says whether the accepted values grew, shrank or both.
-func enumChange(old, item any) string {
+func enumChange(old, item *node) string {
 	a, b := valueSet(old), valueSet(item)
 	grew := slices.ContainsFunc(unionKeys(b, nil), func(k string) bool { return !a[k] })
 	shrank := slices.ContainsFunc(unionKeys(a, nil), func(k string) bool { return !b[k] })
@@ -270,95 +351,102 @@ func enumChange(old, item any) string {
 	return "enum reordered"
 }
 
-func valueSet(v any) map[string]bool {
+func valueSet(n *node) map[string]bool {
 	set := map[string]bool{}
-	list, _ := v.([]any)
-	for _, e := range list {
-		set[encode(e)] = true
+	if n != nil {
+		for _, e := range n.elements {
+			set[string(e.raw)] = true
+		}
 	}
 	return set
 }
 
-func (s *schemas) additional(at, param string, old, item any, depth int) {
-	_, oldSchema := old.(map[string]any)
-	_, newSchema := item.(map[string]any)
+func (s *schemas) additional(at, param *trail, old, item *node, depth int) {
 	switch {
-	case oldSchema && newSchema:
-		s.compare(at, join(param, "*"), old, item, depth+1)
-	case old == false:
+	case old.isObject() && item.isObject():
+		s.compare(at, param.member("*"), old, item, depth+1)
+	case old.is("false"):
 		s.add(finding.SchemaChanged, at, name(param)+": opened to additional properties", old, item)
-	case item == false:
+	case item.is("false"):
 		s.add(finding.SchemaChanged, at, name(param)+": closed to additional properties", old, item)
 	default:
 		s.add(finding.SchemaChanged, at, name(param)+": additionalProperties changed", old, item)
 	}
 }
 
-// resolve follows a reference within the schema of the same document.
-func resolve(root, v any) any {
-	for range maxSchemaDepth {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return v
+// rest tells what differs as it is spelled, and what the walk through the
+// parameters did not tell or come to: definitions that nothing refers to, texts
+// that others stand over.
+func (s *schemas) rest(at, param *trail, old, item *node) {
+	switch {
+	case s.tooLarge != "" || equalNodes(old, item):
+		return
+	case (old == nil || old.explained) && (item == nil || item.explained):
+		return
+	case old.isObject() && item.isObject(),
+		old == nil && item.isObject() && !item.untouched,
+		item == nil && old.isObject() && !old.untouched:
+		for _, key := range unionNames(old, item) {
+			s.rest(at.member(key), param.member(key), old.member(key), item.member(key))
 		}
-		ref, ok := m["$ref"].(string)
-		if !ok || !strings.HasPrefix(ref, "#") {
-			return v
-		}
-		target, ok := lookup(root, ref[1:])
-		if !ok {
-			return v
-		}
-		v = merge(m, target)
+		return
 	}
-	return v
+	where, _ := param.words()
+	how := "changed"
+	if old == nil || item == nil {
+		how = addedOrRemoved(old)
+	}
+	s.add(finding.SchemaChanged, at, "elsewhere in the schema: "+where+" "+how, old, item)
+}
+
+// resolve follows a reference within the schema of the same document.
+func (s *schemas) resolve(root, n *node) *node {
+	for range maxSchemaDepth {
+		ref := n.member("$ref")
+		if !ref.isText() || !strings.HasPrefix(ref.text, "#") {
+			return n
+		}
+		target := lookup(root, ref.text[1:])
+		if target == nil || !s.charge(len(n.names)+len(target.names)+len(ref.text)/bytesPerMember) {
+			return n
+		}
+		n.seen, ref.told, target.seen = true, true, true
+		n = merge(n, target)
+	}
+	s.tooLarge = "references that lead on and on"
+	return n
 }
 
 // merge puts the keywords that stand beside a reference over those it leads to.
-func merge(beside map[string]any, target any) any {
-	t, ok := target.(map[string]any)
-	if !ok || len(beside) == 1 {
+func merge(beside, target *node) *node {
+	if !target.isObject() || len(beside.names) == 1 {
 		return target
 	}
-	out := make(map[string]any, len(t)+len(beside))
-	maps.Copy(out, t)
-	for k, v := range beside {
-		if k != "$ref" {
-			out[k] = v
+	out := &node{kind: canonical.KindObject, members: make(map[string]*node, len(target.names)+len(beside.names))}
+	for _, name := range target.names {
+		out.put(name, target.members[name])
+	}
+	for _, name := range beside.names {
+		if name != "$ref" {
+			out.put(name, beside.members[name])
 		}
 	}
+	out.digest()
 	return out
 }
 
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // lookup follows a JSON pointer (RFC 6901) without percent-encoding.
-func lookup(root any, pointer string) (any, bool) {
+func lookup(root *node, pointer string) *node {
 	if pointer == "" {
-		return root, true
+		return root
 	}
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		m, ok := root.(map[string]any)
-		if !ok {
-			return nil, false
+		if !root.isObject() {
+			return nil
 		}
-		if root, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
-			return nil, false
-		}
+		root = root.members[pointerEscapes.Replace(token)]
 	}
-	return root, true
-}
-
-// hasRef reports whether a reference stands anywhere in v: then equal spelling
-// does not mean equal meaning.
-func hasRef(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			if k == "$ref" || hasRef(e) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, hasRef)
-	}
-	return false
+	return root
 }

@@ -22,41 +22,24 @@ type Decided struct {
 	By      string        // the principal who has signed now
 	Missing []trust.Tally // of items that need more signatures
 	Commit  string        // empty where nothing was committed
+	// LeftOut are items that were not signed, since the checks warn of their text and
+	// it was not accepted.
+	LeftOut []surface.Key
 }
 
 // Approval says what a person approves.
 type Approval struct {
 	Signing
-	Reason           string
-	AcceptSuspicious bool
+	Reason string
+	// AcceptSuspicious names items, as SERVER/NAME, whose text the checks warn of and
+	// that are approved all the same. Others of that sort are left out.
+	AcceptSuspicious []string
 	// Review is the digest of the review that was shown: all of it is approved, and
 	// nothing if it is another one now.
 	Review canonical.Digest
 	// Keys are the items to approve where Review is zero, out of the review r that
 	// was shown.
 	Keys []surface.Key
-}
-
-// SuspiciousError says that text which may not be what it looks like is not
-// approved without saying so.
-type SuspiciousError struct {
-	Key       surface.Key
-	Suspicion Suspicion
-}
-
-// Error implements error.
-func (e *SuspiciousError) Error() string {
-	p := e.Suspicion.Problem
-	what := p.Detail
-	if p.CodePoint != 0 {
-		what = fmt.Sprintf("U+%04X, %s", p.CodePoint, what)
-	}
-	return fmt.Sprintf("%q: %s, line %d column %d: %s: %s", e.Key.String(), e.Suspicion.Where, p.Line, p.Column, p.Rule, what)
-}
-
-// Hint says how to go on.
-func (e *SuspiciousError) Hint() string {
-	return "look at it with `review`; where the text is right all the same, pass --accept-suspicious"
 }
 
 // Approve signs what a review showed. It signs the values computed from the texts
@@ -72,19 +55,22 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 		return nil, &hintError{fmt.Errorf("what waits is not what was reviewed: the review is %s now", r.Digest), fmt.Sprintf("run `%s review` again", p.Env.Program)}
 	}
 	chosen := func(k surface.Key) bool { return how.Keys == nil || slices.Contains(how.Keys, k) }
-	for _, it := range r.Items {
-		if chosen(it.Key) && len(it.Suspicious) > 0 && !how.AcceptSuspicious {
-			return nil, &SuspiciousError{it.Key, it.Suspicious[0]}
-		}
+	leftOut, err := r.leftOut(chosen, how.AcceptSuspicious)
+	if err != nil {
+		return nil, err
 	}
+	wanted := chosen
+	chosen = func(k surface.Key) bool { return wanted(k) && !slices.Contains(leftOut, k) }
 	signer, err := p.signer(ctx, how.Signing)
 	if err != nil {
 		return nil, err
 	}
 	var made []*trust.Decision
 	for _, id := range r.cosign {
-		if !slices.ContainsFunc(r.ledger.Decision(id).Statement.Items, func(it trust.Item) bool { return chosen(it.Key) }) {
-			continue
+		items := r.ledger.Decision(id).Statement.Items
+		if !slices.ContainsFunc(items, func(it trust.Item) bool { return chosen(it.Key) }) ||
+			slices.ContainsFunc(items, func(it trust.Item) bool { return slices.Contains(leftOut, it.Key) }) {
+			continue // a signature is over all of a statement
 		}
 		d, err := r.state.Cosign(ctx, id, trust.SSHKey(signer))
 		if err != nil {
@@ -96,6 +82,7 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 		statement := *r.draft
 		statement.Items = slices.DeleteFunc(slices.Clone(statement.Items), func(it trust.Item) bool { return !chosen(it.Key) })
 		statement.Reason = how.Reason
+		statement.AcceptSuspicious = slices.ContainsFunc(statement.Items, func(it trust.Item) bool { return r.suspicious(it.Key) != nil })
 		if len(statement.Items) > 0 {
 			d, err := r.state.Sign(ctx, &statement, p.Env.Now(), trust.SSHKey(signer))
 			if err != nil {
@@ -105,15 +92,23 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 		}
 	}
 	if len(made) == 0 {
-		return nil, r.nothingMade(chosen)
+		return nil, r.nothingMade(wanted)
 	}
-	return p.record(ctx, r.file, made, how.Signing, signer, nil)
+	done, err := p.record(ctx, r.file, made, how.Signing, signer, nil)
+	if err == nil {
+		done.LeftOut = leftOut
+	}
+	return done, err
 }
 
 // nothingMade tells why none of the chosen items could be approved.
 func (r *Review) nothingMade(chosen func(surface.Key) bool) error {
 	for _, it := range r.Items {
-		if chosen(it.Key) && it.Refusal != nil {
+		switch {
+		case !chosen(it.Key):
+		case len(it.Suspicious) > 0:
+			return &SuspiciousError{it.Key, it.Suspicious[0]}
+		case it.Refusal != nil:
 			return it.Refusal
 		}
 	}

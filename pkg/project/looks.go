@@ -129,38 +129,48 @@ func (l *looks) item(it *trust.ItemState) ReviewItem {
 	default:
 		out.Grade = out.Change.Grade()
 	}
-	out.Suspicious = l.suspicious(it, before, now)
+	out.Suspicious, out.Advice = l.suspicious(it, before, now)
 	return out
 }
 
-// suspicious looks for text that may not be what it looks like.
-func (l *looks) suspicious(it *trust.ItemState, before, now []byte) []Suspicion {
-	var found []Suspicion
-	add := func(where string, problems []textcheck.Problem) {
+// maxSuspicions bounds what is reported of one item: there is enough to refuse it.
+const maxSuspicions = 200
+
+// suspicious looks for text that may not be what it looks like, in every string and
+// every member name. What is only worth a look is advice.
+func (l *looks) suspicious(it *trust.ItemState, before, now []byte) (refused, advice []Suspicion) {
+	add := func(where func() string, problems []textcheck.Problem) bool {
 		for _, p := range problems {
-			found = append(found, Suspicion{where, p})
+			switch {
+			case p.Rule.Advice() && len(advice) < maxSuspicions:
+				advice = append(advice, Suspicion{where(), p})
+			case !p.Rule.Advice():
+				refused = append(refused, Suspicion{where(), p})
+			}
+			if len(refused) == maxSuspicions {
+				return false
+			}
 		}
+		return true
 	}
-	add("name", textcheck.Check(it.Name, textcheck.Options{SingleLine: true}))
+	at := func(where string) func() string { return func() string { return where } }
+	add(at("name"), textcheck.Check(it.Name, textcheck.Options{SingleLine: true}))
 	if it.Kind == surface.KindInstructions {
-		add("instructions", textcheck.Check(string(now), textcheck.Options{}))
-		add("instructions", textcheck.ConfusableText(string(before), string(now)))
-		return found
+		add(at("instructions"), textcheck.Check(string(now), textcheck.Options{}))
+		add(at("instructions"), textcheck.ConfusableText(string(before), string(now)))
+		return refused, advice
 	}
-	was := map[string]string{}
-	for _, t := range drift.Texts(before) {
-		was[t.Path] = t.Text
-	}
-	for _, t := range drift.Texts(now) {
-		if t.Path == "name" {
-			continue
+	drift.EachText(before, now, func(t drift.NamedText) bool {
+		if t.IsTop("name") {
+			return true // looked at above
 		}
-		add(t.Path, textcheck.Check(t.Text, textcheck.Options{SingleLine: t.Path == "title"}))
-		if old, ok := was[t.Path]; ok && old != t.Text {
-			add(t.Path, textcheck.ConfusableText(old, t.Text))
+		single := t.IsName || t.IsTop("title")
+		if !add(t.Path, textcheck.Check(t.Text, textcheck.Options{SingleLine: single})) {
+			return false
 		}
-	}
-	return append(found, l.lookAlikes(it, now)...)
+		return !t.Had || t.Before == t.Text || add(t.Path, textcheck.ConfusableText(t.Before, t.Text))
+	})
+	return append(refused, l.lookAlikes(it, now)...), advice
 }
 
 // lookAlikes compares the name and title with those of all approved items.

@@ -38,8 +38,9 @@ type Review struct {
 type ReviewItem struct {
 	*trust.ItemState
 	Grade      finding.Grade
-	Change     drift.Change // the text in force against the locked one
-	Suspicious []Suspicion
+	Change     drift.Change   // the text in force against the locked one
+	Suspicious []Suspicion    // it is approved only where it is named
+	Advice     []Suspicion    // what a person should look at, and no more
 	Proposers  []string       // persons who brought the text in
 	Pending    *trust.Pending // the decision that lacks signatures, if that is why
 	Refusal    error          // why it cannot be approved as it is; it is in no statement then

@@ -31,7 +31,8 @@ const (
 	RuleSpaceRun Rule = "space-run"
 	// RuleLineRun: five or more line ends with nothing but blanks between.
 	RuleLineRun Rule = "line-run"
-	// RuleLongLine: a line of more than 500 characters.
+	// RuleLongLine: a line of more than 500 characters; advice, since many honest
+	// descriptions have one.
 	RuleLongLine Rule = "long-line"
 	// RuleHTMLComment: the start of an HTML comment, which rendering hides.
 	RuleHTMLComment Rule = "html-comment"
@@ -47,6 +48,10 @@ const (
 	// RuleConfusable: a word that looks like another one; see [ConfusableText].
 	RuleConfusable Rule = "confusable"
 )
+
+// Advice reports whether a rule alone is advice to look closely, and no reason to
+// refuse a text.
+func (r Rule) Advice() bool { return r == RuleLongLine }
 
 // The thresholds of the rules that count.
 const (
