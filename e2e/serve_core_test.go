@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -96,7 +97,7 @@ func newCore(t *testing.T, targets ...string) *core {
 // probe lists a server as the processor's own probe does.
 func (c *core) probe(up *upstream.Server) surface.Surface {
 	c.t.Helper()
-	target := crawl.Target{Name: "probe", Transport: lockfile.HTTP, URL: up.URL(), AllowPrivate: true}
+	target := crawl.Target{Name: "probe", Transport: source.HTTP, URL: up.URL(), AllowPrivate: true}
 	session, err := crawl.New(crawl.Options{ClientName: "probe"}).Open(context.Background(), target)
 	if err != nil {
 		c.t.Fatal(err)
@@ -116,9 +117,9 @@ func (c *core) approve() {
 	texts := map[string]string{}
 	for i, up := range c.ups {
 		name := c.config.Targets[i].Name
-		source := &lockfile.Source{Transport: lockfile.HTTP, URL: up.URL(), AllowPrivate: true}
+		src := &source.Source{Transport: source.HTTP, URL: up.URL(), AllowPrivate: true}
 		seen := c.probe(up)
-		file.Put(lockfile.FromSurface(name, source, surface.AllCovers(), seen))
+		file.Put(lockfile.FromSurface(name, src, surface.AllCovers(), seen))
 		texts[name] = seen.Instructions.Text
 	}
 	state := trust.Evaluate(trust.Input{Lockfile: file, Path: lockfile.DefaultName, Now: time.Now()})

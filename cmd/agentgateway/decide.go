@@ -1,6 +1,7 @@
 package main
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bufio"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (a *app) showReview(items []project.ReviewItem) error {
 func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	out := report.ReviewItem{Server: it.Server, Status: string(it.Status), Grade: it.Grade, Change: it.Change}
 	if it.Kind == surface.KindSource {
-		out.Lines = append(out.Lines, "what runs or is contacted: "+project.DescribeSource(it.Source))
+		out.Lines = append(out.Lines, "what runs or is contacted: "+source.Describe(it.Source))
 	}
 	out.Lines = append(out.Lines, it.Digest.String())
 	if len(it.Proposers) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"agentgateway-lock/pkg/source"
 	"fmt"
 	"strings"
 
@@ -138,7 +139,7 @@ func (c *showCmd) Run(a *app, g *globals) error {
 }
 
 func showServer(b *strings.Builder, s *lockfile.Server) {
-	rows := [][]string{{"server", shown(s.Name)}, {"source", textcheck.Terminal(project.DescribeSource(s.Source))}}
+	rows := [][]string{{"server", shown(s.Name)}, {"source", textcheck.Terminal(source.Describe(s.Source))}}
 	if s.Target != "" {
 		rows = append(rows, []string{"target", shown(s.Target)})
 	}

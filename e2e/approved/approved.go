@@ -4,6 +4,7 @@
 package approved
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -127,8 +128,8 @@ func (r *Repository) Root() *canonical.Digest {
 
 // Lock lists a server that is reached by URL and writes the lockfile.
 func (r *Repository) Lock(ctx context.Context, name, url string) error {
-	source := &lockfile.Source{Transport: lockfile.HTTP, URL: url, AllowPrivate: true}
-	session, err := crawl.New(crawl.Options{}).Open(ctx, crawl.Target{Name: name, Transport: lockfile.HTTP, URL: url, AllowPrivate: true})
+	src := &source.Source{Transport: source.HTTP, URL: url, AllowPrivate: true}
+	session, err := crawl.New(crawl.Options{}).Open(ctx, crawl.Target{Name: name, Transport: source.HTTP, URL: url, AllowPrivate: true})
 	if err != nil {
 		return err
 	}
@@ -137,16 +138,16 @@ func (r *Repository) Lock(ctx context.Context, name, url string) error {
 	if err != nil {
 		return err
 	}
-	return r.Put(ctx, name, source, listing.Surface)
+	return r.Put(ctx, name, src, listing.Surface)
 }
 
 // Put writes the entry of a server that showed a surface.
-func (r *Repository) Put(ctx context.Context, name string, source *lockfile.Source, seen surface.Surface) error {
+func (r *Repository) Put(ctx context.Context, name string, src *source.Source, seen surface.Surface) error {
 	old, err := r.read()
 	if err != nil {
 		return err
 	}
-	entry := lockfile.FromSurface(name, source, surface.AllCovers(), seen)
+	entry := lockfile.FromSurface(name, src, surface.AllCovers(), seen)
 	if before := r.File.Server(name); before != nil {
 		lockfile.Carry(before, entry)
 	}

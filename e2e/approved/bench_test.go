@@ -1,6 +1,7 @@
 package approved_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ func large(b *testing.B) *approved.Repository {
 		list, _ := surface.NewList(surface.KindTool, raws)
 		seen := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}
 		name := fmt.Sprintf("server-%03d", s)
-		r.File.Put(lockfile.FromSurface(name, &lockfile.Source{Transport: lockfile.HTTP, URL: "https://" + name + ".example.com/mcp"}, surface.AllCovers(), seen))
+		r.File.Put(lockfile.FromSurface(name, &source.Source{Transport: source.HTTP, URL: "https://" + name + ".example.com/mcp"}, surface.AllCovers(), seen))
 	}
 	r.File.Trust = r.Chain.Digest()
 	// 10,100 items: the tools and the sources.

@@ -1,6 +1,7 @@
 package approved_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 	"os"
@@ -16,7 +17,6 @@ import (
 
 	"agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/extmcp"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/seal"
 	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
@@ -38,7 +38,7 @@ func reloadUnderLoad(b *testing.B) {
 	}
 	list, _ := surface.NewList(surface.KindTool, raws)
 	seen := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}
-	if err := r.Put(b.Context(), "files", &lockfile.Source{Transport: lockfile.HTTP, URL: "https://files.example.com/mcp"}, seen); err != nil {
+	if err := r.Put(b.Context(), "files", &source.Source{Transport: source.HTTP, URL: "https://files.example.com/mcp"}, seen); err != nil {
 		b.Fatal(err)
 	}
 	if err := r.Decide(b.Context(), trust.Approve); err != nil {

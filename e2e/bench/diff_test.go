@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -27,7 +28,7 @@ func tenThousandTools(edition int, padding string) [][]byte {
 func lockfileOf(raws [][]byte) []byte {
 	list, _ := surface.NewList(surface.KindTool, raws)
 	f := &lockfile.File{GeneratedBy: "bench@1", GeneratedAt: "2026-11-30T12:00:00.000Z"}
-	f.Put(lockfile.FromSurface("big", &lockfile.Source{Transport: lockfile.Stdio, Command: "npx"}, surface.DefaultCovers(),
+	f.Put(lockfile.FromSurface("big", &source.Source{Transport: source.Stdio, Command: "npx"}, surface.DefaultCovers(),
 		surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}))
 	return lockfile.Format(f)
 }

@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -71,7 +72,7 @@ func approvedRepository(b *testing.B) string {
 		name := fmt.Sprintf("server-%02d", s)
 		url := "https://" + name + ".example.com/mcp"
 		seen := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}
-		if err := r.Put(b.Context(), name, &lockfile.Source{Transport: lockfile.HTTP, URL: url}, seen); err != nil {
+		if err := r.Put(b.Context(), name, &source.Source{Transport: source.HTTP, URL: url}, seen); err != nil {
 			b.Fatal(err)
 		}
 		servers[name] = map[string]string{"url": url}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"crypto/sha1"
 	"fmt"
@@ -133,7 +134,7 @@ func (h *benchHistory) lockfile() *lockfile.File {
 	}
 	s := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: {Definitions: tools}}}
 	f := &lockfile.File{GeneratedBy: "test", GeneratedAt: "2026-11-30T12:00:00.000Z"}
-	f.Put(lockfile.FromSurface("files", &lockfile.Source{Transport: lockfile.Stdio, Command: "serve"}, []string{"tools"}, s))
+	f.Put(lockfile.FromSurface("files", &source.Source{Transport: source.Stdio, Command: "serve"}, []string{"tools"}, s))
 	return f
 }
 

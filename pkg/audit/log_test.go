@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -208,7 +209,7 @@ func TestBefore(t *testing.T) {
 		w.t.Helper()
 		list, _ := surface.NewList(surface.KindTool, [][]byte{definition(text)})
 		s := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}, Instructions: surface.NewInstructions("use " + text)}
-		entry := lockfile.FromSurface("files", &lockfile.Source{Transport: lockfile.Stdio, Command: "serve"}, []string{"instructions", "tools"}, s)
+		entry := lockfile.FromSurface("files", &source.Source{Transport: source.Stdio, Command: "serve"}, []string{"instructions", "tools"}, s)
 		f := w.lock()
 		lockfile.Carry(f.Server("files"), entry)
 		f.Put(entry)

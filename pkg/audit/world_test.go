@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"agentgateway-lock/pkg/source"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,7 +60,7 @@ func (w *world) newLock(read, write string) *lockfile.File {
 	tools := []surface.Definition{w.tool("read", read), w.tool("write", write)}
 	s := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: {Definitions: tools}}}
 	f := &lockfile.File{GeneratedBy: "test", GeneratedAt: "2026-11-30T12:00:00.000Z"}
-	f.Put(lockfile.FromSurface("files", &lockfile.Source{Transport: lockfile.Stdio, Command: "serve"}, []string{"tools"}, s))
+	f.Put(lockfile.FromSurface("files", &source.Source{Transport: source.Stdio, Command: "serve"}, []string{"tools"}, s))
 	return f
 }
 

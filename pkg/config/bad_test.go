@@ -220,7 +220,7 @@ func TestTwoFiles(t *testing.T) {
 			switch s := set.Server("a"); {
 			case s == nil && set.Undecided["a"][0].Code == "config-conflict":
 				have = "conflict"
-				if d := set.Undecided["a"][0].Detail; !strings.Contains(d, ".mcp.json:1: npx a") || !strings.Contains(d, ".cursor/mcp.json:1: ") {
+				if d := set.Undecided["a"][0].Detail; !strings.Contains(d, ".mcp.json:1: M=sha256:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b T=${T} npx a\n") || !strings.Contains(d, ".cursor/mcp.json:1: ") {
 					t.Errorf("detail %q", d)
 				}
 			case s == nil:

@@ -1,6 +1,6 @@
 package config
 
-import "agentgateway-lock/pkg/lockfile"
+import "agentgateway-lock/pkg/source"
 
 // A client is a program that reads a configuration. Everything that differs from
 // one to the next stands in this table.
@@ -18,7 +18,7 @@ type client struct {
 	// %s for its name; "" where the client expands none.
 	variable string
 	// urlTransport is the transport of a url without a type, where that says one.
-	urlTransport lockfile.Transport
+	urlTransport source.Transport
 	// gateway holds for the gateway's own configuration, whose targets are servers.
 	gateway bool
 	// common holds where other programs use the same file name: the file counts
@@ -47,7 +47,7 @@ var clients = []client{
 	{name: "Cursor", variable: "${env:%s}", repository: []string{".cursor/mcp.json"}, user: []string{"{home}/.cursor/mcp.json"},
 		containers: [][]string{mcpServers}},
 	{name: "Gemini CLI", variable: "$%s", repository: []string{".gemini/settings.json"}, user: []string{"{home}/.gemini/settings.json"},
-		containers: [][]string{mcpServers}, dialect: dollar, urlTransport: lockfile.SSE},
+		containers: [][]string{mcpServers}, dialect: dollar, urlTransport: source.SSE},
 	{name: "Codex", variable: "", repository: []string{".codex/config.toml"}, user: []string{"{home}/.codex/config.toml"},
 		containers: [][]string{codexServers}},
 	{name: "OpenCode", variable: "{env:%s}", repository: []string{"opencode.json", "opencode.jsonc"},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // Options say what is read.
@@ -44,7 +44,7 @@ type Server struct {
 	Name string
 	// Source is what goes into the lockfile; it never holds a secret. It is nil
 	// for a disabled server whose entry is bad.
-	Source *lockfile.Source
+	Source *source.Source
 	// Disabled holds where no configuration has the server switched on.
 	Disabled bool
 	// Places are where it is named, in the order of reading; none for one of

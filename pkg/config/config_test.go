@@ -1,6 +1,7 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // wanted is what a file of testdata/clients expects.
@@ -74,7 +74,7 @@ func got(set *Set) wanted {
 	return w
 }
 
-func flat(s *lockfile.Source) wantedSource {
+func flat(s *source.Source) wantedSource {
 	w := wantedSource{string(s.Transport), s.Command, s.Args, s.Cwd, s.Env, nil, s.URL, s.Headers}
 	if s.EnvFile != nil {
 		w.EnvFile = &wantedEnvFile{s.EnvFile.Path, s.EnvFile.Hash.String()}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 	"strings"
 
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // maxExpanded bounds one text after its variables are expanded, in bytes.
@@ -17,7 +17,7 @@ const maxExpanded = 256 << 10
 // Connection is what is started or contacted, with variables expanded: it may hold
 // secrets.
 type Connection struct {
-	Transport lockfile.Transport
+	Transport source.Transport
 	Command   string
 	Args      []string
 	Cwd       string            // absolute
@@ -73,7 +73,7 @@ func (s *Server) Connect(lookup func(name string) (string, bool), workspace stri
 // ConnectSource expands a source as the lockfile has it, for a server that no
 // configuration names. The error is a [*LiteralError] where the source holds a
 // hash in place of a value, else as for [Server.Connect].
-func ConnectSource(name string, src *lockfile.Source, lookup func(name string) (string, bool), workspace string) (Connection, error) {
+func ConnectSource(name string, src *source.Source, lookup func(name string) (string, bool), workspace string) (Connection, error) {
 	l, err := parseSource(src)
 	if err != nil {
 		return Connection{}, err
@@ -85,7 +85,7 @@ func ConnectSource(name string, src *lockfile.Source, lookup func(name string) (
 }
 
 // parseSource reads a source back into what can be expanded.
-func parseSource(src *lockfile.Source) (*launch, error) {
+func parseSource(src *source.Source) (*launch, error) {
 	if src.EnvFile != nil {
 		return nil, &LiteralError{"envFile"}
 	}
@@ -118,7 +118,7 @@ func parseSource(src *lockfile.Source) (*launch, error) {
 
 // Variables lists the variables of the environment that a source names, sorted.
 // Only these are expanded.
-func Variables(src *lockfile.Source) []string {
+func Variables(src *source.Source) []string {
 	names := map[string]bool{}
 	for _, s := range texts(src) {
 		t, err := parseTemplate(common, s)
@@ -139,7 +139,7 @@ func Variables(src *lockfile.Source) []string {
 }
 
 // texts are all texts of a source in which references stand.
-func texts(src *lockfile.Source) []string {
+func texts(src *source.Source) []string {
 	all := append([]string{src.Command, src.Cwd, src.URL}, src.Args...)
 	all = slices.AppendSeq(all, maps.Values(src.Env))
 	return slices.AppendSeq(all, maps.Values(src.Headers))
@@ -189,7 +189,7 @@ func (x *expander) connection(l *launch) (Connection, error) {
 		c.Env = maps.Clone(l.envFile.values)
 		maps.Copy(c.Env, env)
 	}
-	if l.transport == lockfile.Stdio && !filepath.IsAbs(c.Cwd) {
+	if l.transport == source.Stdio && !filepath.IsAbs(c.Cwd) {
 		c.Cwd = filepath.Join(x.workspace, c.Cwd)
 	}
 	return c, x.check(&c)
@@ -207,7 +207,7 @@ func (x *expander) check(c *Connection) error {
 			return fmt.Errorf("a value of %s holds a null character after its variables are expanded", x.place.Server)
 		}
 	}
-	if c.Transport == lockfile.Stdio {
+	if c.Transport == source.Stdio {
 		if c.Command == "" {
 			return fmt.Errorf("the command of %s is empty after its variables are expanded", x.place.Server)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"errors"
 	"strings"
 	"testing"
@@ -8,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // environment looks variables up in a map.
@@ -81,7 +81,7 @@ func TestConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Connection{Transport: lockfile.Stdio, Command: "npx", Args: []string{"a"}, Cwd: "/repo/sub",
+	want := Connection{Transport: source.Stdio, Command: "npx", Args: []string{"a"}, Cwd: "/repo/sub",
 		Env: map[string]string{"T": "secret", "M": "fast", "Q": "a # b", "D": "x\ny", "E": "v"}}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
@@ -92,7 +92,7 @@ func TestConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = Connection{Transport: lockfile.HTTP, URL: "https://h.example/mcp?k=k", Headers: map[string]string{"Authorization": "Bearer k"}}
+	want = Connection{Transport: source.HTTP, URL: "https://h.example/mcp?k=k", Headers: map[string]string{"Authorization": "Bearer k"}}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
 	}
@@ -135,10 +135,10 @@ func TestCase34MissingSecret(t *testing.T) {
 
 func TestConnectSource(t *testing.T) {
 	none := environment(nil)
-	for member, src := range map[string]*lockfile.Source{
-		"env A":    {Transport: lockfile.Stdio, Command: "x", Env: map[string]string{"A": "sha256:" + canonical.SumString("v").String()}},
-		"header A": {Transport: lockfile.HTTP, URL: "https://a.example/", Headers: map[string]string{"A": "sha256:" + canonical.SumString("v").String()}},
-		"envFile":  {Transport: lockfile.Stdio, Command: "x", EnvFile: &lockfile.EnvFile{Path: ".env"}},
+	for member, src := range map[string]*source.Source{
+		"env A":    {Transport: source.Stdio, Command: "x", Env: map[string]string{"A": "sha256:" + canonical.SumString("v").String()}},
+		"header A": {Transport: source.HTTP, URL: "https://a.example/", Headers: map[string]string{"A": "sha256:" + canonical.SumString("v").String()}},
+		"envFile":  {Transport: source.Stdio, Command: "x", EnvFile: &source.EnvFile{Path: ".env"}},
 	} {
 		_, err := ConnectSource("a", src, none, "/repo")
 		var literal *LiteralError
@@ -146,18 +146,18 @@ func TestConnectSource(t *testing.T) {
 			t.Errorf("%s: %v", member, err)
 		}
 	}
-	c, err := ConnectSource("a", &lockfile.Source{Transport: lockfile.SSE, URL: "http://localhost:1/", AllowPrivate: true}, none, "/repo")
-	if diff := cmp.Diff(Connection{Transport: lockfile.SSE, URL: "http://localhost:1/", AllowPrivate: true}, c); err != nil || diff != "" {
+	c, err := ConnectSource("a", &source.Source{Transport: source.SSE, URL: "http://localhost:1/", AllowPrivate: true}, none, "/repo")
+	if diff := cmp.Diff(Connection{Transport: source.SSE, URL: "http://localhost:1/", AllowPrivate: true}, c); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if _, err := ConnectSource("a", &lockfile.Source{Transport: lockfile.Stdio, Command: "${A"}, none, "/repo"); err == nil {
+	if _, err := ConnectSource("a", &source.Source{Transport: source.Stdio, Command: "${A"}, none, "/repo"); err == nil {
 		t.Error("an open reference is expanded")
 	}
 }
 
 // A process gets no variable that its source does not name.
 func TestVariables(t *testing.T) {
-	src := &lockfile.Source{Command: "${B}", Args: []string{"$C", "${env:A}", "${input:my-id}"}, Cwd: "${workspaceFolder}/${D:-x}",
+	src := &source.Source{Command: "${B}", Args: []string{"$C", "${env:A}", "${input:my-id}"}, Cwd: "${workspaceFolder}/${D:-x}",
 		Env: map[string]string{"E": "${userHome}", "F": "sha256:00"}, Headers: map[string]string{"G": "Bearer ${H}"}}
 	want := []string{"A", "AGENTGATEWAY_INPUT_MY_ID", "B", "D", "H", "HOME", "USERPROFILE"}
 	if diff := cmp.Diff(want, Variables(src)); diff != "" {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"fmt"
 	"regexp"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 const maxName = 256
@@ -16,7 +16,7 @@ const maxName = 256
 // launch is what a source says, in a form that can be expanded: literals are not
 // yet hashed.
 type launch struct {
-	transport lockfile.Transport
+	transport source.Transport
 	command   template
 	args      []template
 	cwd       template
@@ -35,12 +35,12 @@ type entry struct {
 	disabled bool
 	problems []finding.Finding // why it cannot be used
 	notes    []finding.Finding
-	source   *lockfile.Source
+	source   *source.Source
 	launch   launch
 
-	declared lockfile.Transport // by type or transport
-	implied  lockfile.Transport // by the member that holds the url
-	switched *bool              // what disabled or enabled said first
+	declared source.Transport // by type or transport
+	implied  source.Transport // by the member that holds the url
+	switched *bool            // what disabled or enabled said first
 }
 
 func (e *entry) dialect() dialect {
@@ -115,21 +115,21 @@ func (e *entry) finish() {
 		if len(e.problems) == 0 && !e.disabled {
 			e.bad(e.line, "the entry has neither a command nor a url")
 		}
-	case stdio && (e.declared == lockfile.HTTP || e.declared == lockfile.SSE):
+	case stdio && (e.declared == source.HTTP || e.declared == source.SSE):
 		e.bad(e.line, "the entry has a command, but says that it is of the transport %s", e.declared)
-	case remote && e.declared == lockfile.Stdio:
+	case remote && e.declared == source.Stdio:
 		e.bad(e.line, "the entry has a url, but says that it is of the transport stdio")
 	}
 	switch {
 	case stdio:
-		l.transport = lockfile.Stdio
+		l.transport = source.Stdio
 		l.url, l.headers = nil, nil
 	case e.declared != "":
 		l.transport = e.declared
 	case e.implied != "":
 		l.transport = e.implied
 	default:
-		l.transport = lockfile.HTTP
+		l.transport = source.HTTP
 	}
 	if !stdio {
 		l.command, l.args, l.cwd, l.env, l.envFile = nil, nil, nil, nil, nil
@@ -140,12 +140,12 @@ func (e *entry) finish() {
 // record makes the source that goes into the lockfile.
 func (e *entry) record() {
 	l := &e.launch
-	src := &lockfile.Source{Transport: l.transport, Command: l.command.String(), Cwd: l.cwd.String(), URL: l.url.String()}
+	src := &source.Source{Transport: l.transport, Command: l.command.String(), Cwd: l.cwd.String(), URL: l.url.String()}
 	for _, a := range l.args {
 		src.Args = append(src.Args, a.String())
 	}
 	if l.envFile != nil {
-		src.EnvFile = &lockfile.EnvFile{Path: l.envFile.path, Hash: l.envFile.hash}
+		src.EnvFile = &source.EnvFile{Path: l.envFile.path, Hash: l.envFile.hash}
 	}
 	src.Env = e.values("variable", l.env)
 	src.Headers = e.values("header", l.headers)

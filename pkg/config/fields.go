@@ -1,13 +1,13 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // fields are the members of an entry that decide what runs and who receives what,
@@ -21,7 +21,7 @@ var fields = map[string]func(*entry, member){
 	"envFile":   (*entry).setEnvFile,
 	"url":       func(e *entry, m member) { e.setURL(m, e.file.client.urlTransport) },
 	"serverUrl": func(e *entry, m member) { e.setURL(m, "") },
-	"httpUrl":   func(e *entry, m member) { e.setURL(m, lockfile.HTTP) },
+	"httpUrl":   func(e *entry, m member) { e.setURL(m, source.HTTP) },
 	"headers":   (*entry).addHeaders,
 	"type":      (*entry).declare,
 	"transport": (*entry).declare,
@@ -54,11 +54,11 @@ var headerName = regexp.MustCompile("^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$")
 func validHeader(name string) bool { return headerName.MatchString(name) }
 
 // transports are the spellings of type and transport.
-var transports = map[string]lockfile.Transport{
-	"stdio": lockfile.Stdio, "local": lockfile.Stdio,
-	"http": lockfile.HTTP, "streamable-http": lockfile.HTTP, "streamableHttp": lockfile.HTTP,
-	"streamable_http": lockfile.HTTP, "streamableHTTP": lockfile.HTTP, "remote": lockfile.HTTP,
-	"sse": lockfile.SSE,
+var transports = map[string]source.Transport{
+	"stdio": source.Stdio, "local": source.Stdio,
+	"http": source.HTTP, "streamable-http": source.HTTP, "streamableHttp": source.HTTP,
+	"streamable_http": source.HTTP, "streamableHTTP": source.HTTP, "remote": source.HTTP,
+	"sse": source.SSE,
 }
 
 // text returns the string that a member holds.
@@ -147,7 +147,7 @@ func (e *entry) setArgs(m member) {
 func (e *entry) setCwd(m member) { e.launch.cwd = e.template(m) }
 
 // setURL reads a url. Two members that hold one are two transports.
-func (e *entry) setURL(m member, implied lockfile.Transport) {
+func (e *entry) setURL(m member, implied source.Transport) {
 	if len(e.launch.url) > 0 {
 		e.bad(m.line, "the entry has two urls: clients differ in which they take")
 		return

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // fuzz feeds texts to the reader of one file. Whatever the text: no panic, an
@@ -77,7 +76,7 @@ func checkSource(t *testing.T, s *Server) {
 	if (err == nil) != (sourceErr == nil) || err == nil && !equalJSON(t, direct, fromSource) {
 		t.Fatalf("%s: %+v (%v), from its source %+v (%v)", s.Name, direct, err, fromSource, sourceErr)
 	}
-	if !Same(s.Source, s.Source) || s.Source.Transport != lockfile.Stdio && s.Source.Command != "" {
+	if !Same(s.Source, s.Source) || s.Source.Transport != source.Stdio && s.Source.Command != "" {
 		t.Fatalf("source %+v", s.Source)
 	}
 }

@@ -1,10 +1,9 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
-
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // target is one MCP server behind the gateway, with the policies that apply to it,
@@ -73,8 +72,8 @@ var targetKinds = []struct {
 	key  string
 	read func(e *entry, m member, root *node)
 }{
-	{"mcp", func(e *entry, m member, root *node) { e.remote(m, root, lockfile.HTTP, "/mcp") }},
-	{"sse", func(e *entry, m member, root *node) { e.remote(m, root, lockfile.SSE, "/sse") }},
+	{"mcp", func(e *entry, m member, root *node) { e.remote(m, root, source.HTTP, "/mcp") }},
+	{"sse", func(e *entry, m member, root *node) { e.remote(m, root, source.SSE, "/sse") }},
 	{"stdio", func(e *entry, m member, _ *node) { e.local(m) }},
 	{"openapi", func(e *entry, m member, _ *node) {
 		e.bad(m.line, "an openapi target is no MCP server: what the gateway makes of it cannot be listed here")
@@ -120,7 +119,7 @@ func (e *entry) local(m member) {
 
 // remote reads a server that the gateway contacts: a URL in host, host with port
 // and path, or a backend of the file by its name.
-func (e *entry) remote(m member, root *node, t lockfile.Transport, defaultPath string) {
+func (e *entry) remote(m member, root *node, t source.Transport, defaultPath string) {
 	e.declared = t
 	host, port, path := m.value.get("host"), m.value.get("port"), m.value.get("path")
 	if path != nil && path.kind == text {

@@ -1,13 +1,13 @@
 package config
 
 import (
+	"agentgateway-lock/pkg/source"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // merge makes one server of all entries of a name, or leaves it undecided.
@@ -73,7 +73,7 @@ func decide(entries []*entry) []finding.Finding {
 				if e.file == nil {
 					where = "--server"
 				}
-				lines = append(lines, where+": "+brief(e.source))
+				lines = append(lines, where+": "+source.Describe(e.source))
 			}
 			f.Detail = strings.Join(lines, "\n")
 			return []finding.Finding{f}
@@ -82,37 +82,19 @@ func decide(entries []*entry) []finding.Finding {
 	return nil
 }
 
-// brief is a source in one line.
-func brief(s *lockfile.Source) string {
-	words := append([]string{s.Command}, s.Args...)
-	if s.Transport != lockfile.Stdio {
-		words = []string{string(s.Transport), s.URL}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		words = append(words, name+"="+s.Env[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		words = append(words, name+": "+s.Headers[name])
-	}
-	if s.Cwd != "" {
-		words = append(words, "in "+s.Cwd)
-	}
-	return strings.Join(words, " ")
-}
-
 // Same reports whether two sources say the same in whatever spelling: ${env:X} is
 // ${X}, a command under cmd /c or with the suffix .cmd, as Windows needs it, is
 // that command, and the names of headers are compared without regard to case. It is
 // for configurations of several clients; a lockfile is compared by
-// [lockfile.Source.Equal].
-func Same(a, b *lockfile.Source) bool {
+// [source.Source.Equal].
+func Same(a, b *source.Source) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return unify(a).Equal(unify(b))
 }
 
-func unify(s *lockfile.Source) *lockfile.Source {
+func unify(s *source.Source) *source.Source {
 	u := *s
 	u.Command, u.Args = unwrap(unifyText(s.Command), unifyAll(s.Args))
 	u.Cwd, u.URL = unifyText(s.Cwd), unifyText(s.URL)

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,7 +14,6 @@ import (
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -608,7 +608,7 @@ func TestEdge43AnAnnouncedListIsNotWaitedFor(t *testing.T) {
 		return "", nil
 	})
 	l := lister(func(o *Options) { o.Start = start })
-	job := Job{Target: Target{Transport: lockfile.Stdio, Command: "late"}, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
+	job := Job{Target: Target{Transport: source.Stdio, Command: "late"}, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
 	l.ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil || len(names(r.Listing, surface.KindTool)) != 1 {
 			t.Errorf("%+v, %v", r.Listing, r.Err)

@@ -1,12 +1,12 @@
 package crawl_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/crawl"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -22,8 +22,8 @@ func ExampleLister_ListAll() {
 	defer func() { _ = server.Close() }()
 
 	jobs := []crawl.Job{
-		{Target: crawl.Target{Name: "mock", Transport: lockfile.HTTP, URL: url, AllowPrivate: true}, Covers: []string{"tools"}},
-		{Target: crawl.Target{Name: "guarded", Transport: lockfile.HTTP, URL: url}, Covers: []string{"tools"}},
+		{Target: crawl.Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true}, Covers: []string{"tools"}},
+		{Target: crawl.Target{Name: "guarded", Transport: source.HTTP, URL: url}, Covers: []string{"tools"}},
 	}
 	crawl.New(crawl.Options{}).ListAll(ctx, jobs, crawl.DefaultJobs, func(r crawl.Result) {
 		if r.Err != nil {

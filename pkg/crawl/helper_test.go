@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"encoding/json"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -55,7 +55,7 @@ func stdioTarget(t testing.TB, flags ...string) Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Target{Name: "mock", Transport: lockfile.Stdio, Command: path, Args: append([]string{"--stdio"}, flags...)}
+	return Target{Name: "mock", Transport: source.Stdio, Command: path, Args: append([]string{"--stdio"}, flags...)}
 }
 
 // inProcess is a Starter that serves stdio from this process.
@@ -93,9 +93,9 @@ func everyTransport(t *testing.T, test func(t *testing.T, s *upstream.Server, l 
 			l := lister()
 			switch name {
 			case "sse":
-				target.Transport, target.URL = lockfile.SSE, s.SSEURL()
+				target.Transport, target.URL = source.SSE, s.SSEURL()
 			case "stdio":
-				target = Target{Name: "mock", Transport: lockfile.Stdio, Command: "mock"}
+				target = Target{Name: "mock", Transport: source.Stdio, Command: "mock"}
 				l = lister(func(o *Options) { o.Start = inProcess(s) })
 			}
 			test(t, s, l, target)
@@ -111,7 +111,7 @@ func serve(t testing.TB, opts upstream.Options) (*upstream.Server, Target) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, Target{Name: "mock", Transport: lockfile.HTTP, URL: s.URL(), AllowPrivate: true}
+	return s, Target{Name: "mock", Transport: source.HTTP, URL: s.URL(), AllowPrivate: true}
 }
 
 // lister is one with limits that tests can wait for.

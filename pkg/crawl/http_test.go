@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -20,7 +21,6 @@ import (
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -103,7 +103,7 @@ func TestEgressJudgesEveryAnswerOfDNS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, dials := resolver(test.addrs...)
-			_, err := listOnce(t, lister(change), Target{Transport: lockfile.HTTP, URL: "https://mcp.example/", AllowPrivate: test.allow})
+			_, err := listOnce(t, lister(change), Target{Transport: source.HTTP, URL: "https://mcp.example/", AllowPrivate: test.allow})
 			var e *EgressError
 			if errors.As(err, &e) != test.denied || test.denied && e.Private != test.private {
 				t.Errorf("error %v", err)
@@ -118,7 +118,7 @@ func TestEgressJudgesEveryAnswerOfDNS(t *testing.T) {
 func TestEgressMetadataNames(t *testing.T) {
 	for _, host := range []string{"metadata.google.internal", "METADATA.google.internal.", "metadata.goog"} {
 		change, dials := resolver("8.8.8.8")
-		_, err := listOnce(t, lister(change), Target{Transport: lockfile.HTTP, URL: "http://" + host + "/mcp", AllowPrivate: true})
+		_, err := listOnce(t, lister(change), Target{Transport: source.HTTP, URL: "http://" + host + "/mcp", AllowPrivate: true})
 		var e *EgressError
 		if !errors.As(err, &e) || e.Private || dials.Load() != 0 {
 			t.Errorf("%s: %v, %d dials", host, err, dials.Load())
@@ -169,7 +169,7 @@ func TestRedirects(t *testing.T) {
 			mux.HandleFunc("/again", away)
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/old", AllowPrivate: true})
+			_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/old", AllowPrivate: true})
 			if (err == nil) != test.follows {
 				t.Errorf("error %v", err)
 			}
@@ -190,7 +190,7 @@ func TestAtMostThreeRedirects(t *testing.T) {
 			http.Redirect(w, r, next, http.StatusTemporaryRedirect)
 		})
 		server := httptest.NewServer(mux)
-		_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/hop/" + strings.Repeat("x", hops), AllowPrivate: true})
+		_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/hop/" + strings.Repeat("x", hops), AllowPrivate: true})
 		if (err == nil) != follows {
 			t.Errorf("%d redirects: %v", hops, err)
 		}
@@ -217,7 +217,7 @@ func TestSSEEndpointOfAnotherOrigin(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
 	defer thief.Close()
 	s, target := serve(t, upstream.Options{SSEOnly: true})
-	target.Transport, target.URL = lockfile.SSE, s.SSEURL()
+	target.Transport, target.URL = source.SSE, s.SSEURL()
 	target.Headers = map[string]string{"Authorization": "Bearer x"}
 	s.SSEEndpoint(thief.URL + "/messages")
 	_, err := listOnce(t, lister(), target)
@@ -250,7 +250,7 @@ func TestNotAServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(answer)
 			defer server.Close()
-			_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+			_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 			var p *ProtocolError
 			if !errors.As(err, &p) || p.Hint() == "" {
 				t.Errorf("error %T %v, want a ProtocolError", err, err)
@@ -279,7 +279,7 @@ func TestStatusIsNamed(t *testing.T) {
 			}
 			w.WriteHeader(status)
 		}))
-		_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+		_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 		var p *ProtocolError
 		if !errors.As(err, &p) || !strings.Contains(p.Error(), want.says) || !strings.Contains(p.Hint(), want.hint) {
 			t.Errorf("%d: %v", status, err)
@@ -304,7 +304,7 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 			}
 			mock.ServeHTTP(w, r)
 		}))
-		listing := mustList(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+		listing := mustList(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 		if len(names(listing, surface.KindTool)) != 3 {
 			t.Errorf("%d: tools %v", status, names(listing, surface.KindTool))
 		}
@@ -327,7 +327,7 @@ func TestEdge54ALostSessionIsBegunAgainOnce(t *testing.T) {
 			}
 			mock.ServeHTTP(w, r)
 		}))
-		_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+		_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 		if (err == nil) != ok {
 			t.Errorf("lost %d times: %v", lost, err)
 		}
@@ -352,7 +352,7 @@ func TestEdge54AnEventStreamForAnAnswer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+	_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 	var p *ProtocolError
 	if !errors.As(err, &p) || !strings.Contains(p.Hint(), `"type": "sse"`) {
 		t.Errorf("%v", err)
@@ -361,7 +361,7 @@ func TestEdge54AnEventStreamForAnAnswer(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	const secret = "s3cret"
-	_, err := listOnce(t, lister(), Target{Transport: lockfile.HTTP, URL: "http://127.0.0.1:1/mcp?key=" + secret, AllowPrivate: true})
+	_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: "http://127.0.0.1:1/mcp?key=" + secret, AllowPrivate: true})
 	var u *UnreachableError
 	if !errors.As(err, &u) || strings.Contains(err.Error(), secret) {
 		t.Errorf("error %v", err)
@@ -430,7 +430,7 @@ func TestConnectionIsReused(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	mock.PageSize(1)
-	mustList(t, lister(), Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+	mustList(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 	if n := conns.Load(); n != 1 {
 		t.Errorf("%d connections, want 1", n)
 	}
@@ -443,7 +443,7 @@ func TestTLSWithOwnAuthority(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	target := Target{Transport: lockfile.HTTP, URL: server.URL + "/mcp", AllowPrivate: true}
+	target := Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true}
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	mustList(t, lister(func(o *Options) { o.RootCAs = roots }), target)
@@ -464,7 +464,7 @@ func TestCompressedAnswerIsCountedUnpacked(t *testing.T) {
 	}))
 	defer server.Close()
 	l := lister(func(o *Options) { o.Limits.Bytes = 1 << 20 })
-	_, err := listOnce(t, l, Target{Transport: lockfile.HTTP, URL: server.URL, AllowPrivate: true})
+	_, err := listOnce(t, l, Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 	var limit *LimitError
 	if !errors.As(err, &limit) {
 		t.Errorf("error %v", err)
@@ -508,7 +508,7 @@ func TestFindingOf(t *testing.T) {
 }
 
 func TestUnknownTransport(t *testing.T) {
-	for _, target := range []Target{{Transport: "carrier-pigeon"}, {Transport: lockfile.HTTP, URL: "ftp://x"}, {Transport: lockfile.HTTP, URL: "http://"}} {
+	for _, target := range []Target{{Transport: "carrier-pigeon"}, {Transport: source.HTTP, URL: "ftp://x"}, {Transport: source.HTTP, URL: "http://"}} {
 		if _, err := lister().Open(t.Context(), target); err == nil {
 			t.Errorf("%v was opened", target)
 		}

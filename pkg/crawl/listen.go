@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bufio"
 	"bytes"
 	"context"
@@ -15,7 +16,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // maxNotice bounds one event of a stream that is listened to, in bytes.
@@ -41,7 +41,7 @@ func (s *Session) Listen(ctx context.Context, changed func()) error {
 
 func (s *Session) listen(ctx context.Context, changed func()) error {
 	if s.link.http == nil {
-		if s.target.Transport == lockfile.Stdio {
+		if s.target.Transport == source.Stdio {
 			return errors.New("a command is not listened to")
 		}
 		return s.listenLink(ctx, changed)

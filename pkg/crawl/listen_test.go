@@ -1,13 +1,13 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 func TestListen(t *testing.T) {
@@ -26,9 +26,9 @@ func TestListen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			target := Target{Name: "mock", Transport: lockfile.HTTP, URL: url, AllowPrivate: true}
+			target := Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true}
 			if c.sse {
-				target.Transport, target.URL = lockfile.SSE, server.SSEURL()
+				target.Transport, target.URL = source.SSE, server.SSEURL()
 			}
 			s, err := New(Options{}).Open(t.Context(), target)
 			if err != nil {
@@ -66,7 +66,7 @@ func TestListenEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(Options{}).Open(t.Context(), Target{Name: "mock", Transport: lockfile.HTTP, URL: url, AllowPrivate: true})
+		s, err := New(Options{}).Open(t.Context(), Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestListenRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{}).Open(t.Context(), Target{Name: "mock", Transport: lockfile.HTTP, URL: url, AllowPrivate: true})
+	s, err := New(Options{}).Open(t.Context(), Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // The protocol versions, newest first. The first has no initialize.
@@ -58,11 +58,11 @@ type ServerInfo struct {
 // must be closed.
 func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
 	switch t.Transport {
-	case lockfile.Stdio:
+	case source.Stdio:
 		l.opts.Progress(Event{t.Name, EventStart, t.Command})
 		connect := func(_ context.Context, b *budget) (*link, error) { return l.startLink(t, b) }
 		return l.negotiate(ctx, t, connect, true)
-	case lockfile.HTTP, lockfile.SSE:
+	case source.HTTP, source.SSE:
 	default:
 		return nil, fmt.Errorf("%q is not a transport; the transports are stdio, http and sse", t.Transport)
 	}
@@ -70,7 +70,7 @@ func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Transport == lockfile.SSE {
+	if t.Transport == source.SSE {
 		return l.negotiate(ctx, t, e.connectSSE, false)
 	}
 	s, err := l.negotiate(ctx, t, e.connectStreamable, true)
@@ -103,11 +103,11 @@ func (l *Lister) negotiate(ctx context.Context, t Target, connect connectFunc, m
 		return l.attempt(ctx, t, connect, (*Session).initialize)
 	}
 	s, err := l.attempt(ctx, t, connect, (*Session).greet)
-	if err == nil || final(err) || ctx.Err() != nil || timedOut(err) && t.Transport == lockfile.Stdio {
+	if err == nil || final(err) || ctx.Err() != nil || timedOut(err) && t.Transport == source.Stdio {
 		return s, err
 	}
 	s, err = l.attempt(ctx, t, connect, (*Session).initialize)
-	if answered(err) && t.Transport != lockfile.Stdio {
+	if answered(err) && t.Transport != source.Stdio {
 		// It may be one of the newest version that was slow to wake up.
 		if late, lateErr := l.attempt(ctx, t, connect, (*Session).discoverPatiently); lateErr == nil {
 			return late, nil
@@ -172,7 +172,7 @@ func (s *Session) Version() string { return s.version }
 
 // greetTimeout is how long the first answer may take.
 func (s *Session) greetTimeout() time.Duration {
-	if s.target.Transport == lockfile.Stdio {
+	if s.target.Transport == source.Stdio {
 		return s.lister.opts.Limits.StartTimeout
 	}
 	return s.lister.opts.Limits.Timeout
@@ -187,14 +187,14 @@ func (s *Session) greet(ctx context.Context) error {
 	defer cancel()
 	patience := min(s.lister.opts.Limits.Probe, s.greetTimeout()/2)
 	s.version = versionModern
-	id, result, err := s.ask(ctx, "server/discover", nil, patience, s.target.Transport != lockfile.Stdio)
+	id, result, err := s.ask(ctx, "server/discover", nil, patience, s.target.Transport != source.Stdio)
 	if err == nil {
 		err = s.greeting("server/discover", result)
 	}
 	switch {
 	case err == nil:
 		return nil
-	case timedOut(err) && s.target.Transport == lockfile.Stdio:
+	case timedOut(err) && s.target.Transport == source.Stdio:
 		s.probe = id // its answer may still come, before or in place of the other
 	case !s.usable(err):
 		return err

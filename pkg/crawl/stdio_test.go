@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bufio"
 	"bytes"
 	"encoding/binary"
@@ -18,7 +19,6 @@ import (
 	"unicode/utf16"
 
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -100,7 +100,7 @@ func TestEdge29And49OneStartWhateverTheProbeMeets(t *testing.T) {
 				return "", nil
 			})
 			l := lister(func(o *Options) { o.Start = start; o.Limits.Probe = 50 * time.Millisecond })
-			s, err := l.Open(t.Context(), Target{Transport: lockfile.Stdio, Command: "old"})
+			s, err := l.Open(t.Context(), Target{Transport: source.Stdio, Command: "old"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestASlowServerOfTheNewestVersion(t *testing.T) {
 		return "", nil
 	})
 	l := lister(func(o *Options) { o.Start = start; o.Limits.Probe = 20 * time.Millisecond })
-	s, err := l.Open(t.Context(), Target{Transport: lockfile.Stdio, Command: "slow"})
+	s, err := l.Open(t.Context(), Target{Transport: source.Stdio, Command: "slow"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestEdge29AnOlderVersionIsTriedWhereTheServerAsks(t *testing.T) {
 				}
 				return result(id, strings.Replace(oldGreeting, "2024-11-05", test.want, 1)), nil
 			})
-			s, err := lister(func(o *Options) { o.Start = start }).Open(t.Context(), Target{Transport: lockfile.Stdio, Command: "old"})
+			s, err := lister(func(o *Options) { o.Start = start }).Open(t.Context(), Target{Transport: source.Stdio, Command: "old"})
 			if (err == nil) != (test.want != "") {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestServerSpeaksBetween(t *testing.T) {
 		return "", nil
 	})
 	l := lister(func(o *Options) { o.Start = start })
-	listing := mustList(t, l, Target{Transport: lockfile.Stdio, Command: "chatty"})
+	listing := mustList(t, l, Target{Transport: source.Stdio, Command: "chatty"})
 	if got := <-answers; got != `"p"` {
 		t.Errorf("answered %s", got)
 	}
@@ -218,7 +218,7 @@ func TestEdge30NoiseIsSkippedAndCounted(t *testing.T) {
 func TestEdge32SilentStart(t *testing.T) {
 	start := scripted(func(int, string, json.RawMessage) (string, error) { return "", nil })
 	l := lister(func(o *Options) { o.Start = start; o.Limits.StartTimeout = 30 * time.Millisecond })
-	_, err := listOnce(t, l, Target{Transport: lockfile.Stdio, Command: "npx"})
+	_, err := listOnce(t, l, Target{Transport: source.Stdio, Command: "npx"})
 	var e *StartError
 	if !errors.As(err, &e) || !e.Silent || !strings.Contains(e.Hint(), "--start-timeout") || !strings.Contains(err.Error(), "no answer within 30ms") || !strings.Contains(err.Error(), "last words") {
 		t.Errorf("error %v", err)
@@ -241,7 +241,7 @@ func TestEdge32TheLastLineOfStderrIsShownMeanwhile(t *testing.T) {
 }
 
 func TestEdge33CommandNotFound(t *testing.T) {
-	_, err := listOnce(t, lister(), Target{Transport: lockfile.Stdio, Command: "no-such-command-anywhere"})
+	_, err := listOnce(t, lister(), Target{Transport: source.Stdio, Command: "no-such-command-anywhere"})
 	var e *StartError
 	if !errors.As(err, &e) || !e.NotFound || !strings.Contains(e.Hint(), "PATH") {
 		t.Errorf("error %v", err)
@@ -260,7 +260,7 @@ func TestCommandOfARelativePathEntryIsNotFound(t *testing.T) {
 	}
 	t.Chdir(dir)
 	l := lister(func(o *Options) { o.Environ = []string{"PATH=.:"} })
-	_, err := listOnce(t, l, Target{Transport: lockfile.Stdio, Command: "evil", Cwd: dir})
+	_, err := listOnce(t, l, Target{Transport: source.Stdio, Command: "evil", Cwd: dir})
 	var e *StartError
 	if !errors.As(err, &e) || !e.NotFound {
 		t.Errorf("error %v", err)
@@ -364,7 +364,7 @@ func TestEdge15UTF16IsNamed(t *testing.T) {
 				return string(out), nil
 			})
 			l := lister(func(o *Options) { o.Start = start; o.Limits.StartTimeout = 50 * time.Millisecond })
-			_, err := listOnce(t, l, Target{Transport: lockfile.Stdio, Command: "pwsh"})
+			_, err := listOnce(t, l, Target{Transport: source.Stdio, Command: "pwsh"})
 			var e *StartError
 			if !errors.As(err, &e) || !e.UTF16 || !strings.Contains(err.Error(), "UTF-16") || !strings.Contains(e.Hint(), "UTF-8") {
 				t.Errorf("%s endian, mark %q: %v", name, mark, err)
@@ -387,7 +387,7 @@ func TestTheLastLineOfStderrIsAlwaysShown(t *testing.T) {
 }
 
 func TestACommandWithItsArguments(t *testing.T) {
-	_, err := listOnce(t, lister(), Target{Transport: lockfile.Stdio, Command: "npx -y @scope/server"})
+	_, err := listOnce(t, lister(), Target{Transport: source.Stdio, Command: "npx -y @scope/server"})
 	var e *StartError
 	if !errors.As(err, &e) || !strings.Contains(e.Hint(), `"command": "npx", "args": ["-y","@scope/server"]`) {
 		t.Errorf("%v", err)

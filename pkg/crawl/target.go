@@ -1,20 +1,19 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"crypto/x509"
 	"net"
 	"net/netip"
 	"net/url"
-
-	"agentgateway-lock/pkg/lockfile"
 )
 
 // A Target is one server with all that is needed to start or contact it.
 // Variables are already expanded, so a Target holds secrets.
 type Target struct {
 	Name      string
-	Transport lockfile.Transport
+	Transport source.Transport
 
 	Command string
 	Args    []string

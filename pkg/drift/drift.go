@@ -18,6 +18,7 @@
 package drift
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"cmp"
 	"slices"
@@ -31,7 +32,7 @@ import (
 
 // A Side is one of the two surfaces that are compared.
 type Side struct {
-	Source *lockfile.Source // nil where it is not known
+	Source *source.Source // nil where it is not known
 	Target string
 	Covers []string // nil means tools
 
@@ -93,8 +94,8 @@ func FromLockfile(s *lockfile.Server, copies Copies) Side {
 }
 
 // FromSurface returns the side of a live listing.
-func FromSurface(s surface.Surface, source *lockfile.Source, covers []string) Side {
-	side := Side{Source: source, Covers: covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}}
+func FromSurface(s surface.Surface, src *source.Source, covers []string) Side {
+	side := Side{Source: src, Covers: covers, Refused: s.Refused, Lists: map[surface.Kind]map[string]Item{}}
 	if s.Instructions != nil {
 		side.Instructions = &Text{Hash: s.Instructions.Hash, Text: s.Instructions.Text, Known: true}
 	}

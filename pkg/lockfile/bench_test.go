@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func tenThousand(t testing.TB) ([]byte, map[string][]byte) {
 		}
 		list, _ := surface.NewList(surface.KindTool, raws)
 		s := surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}
-		f.Put(lockfile.FromSurface(fmt.Sprintf("server%d", server), &lockfile.Source{Transport: stdio, Command: "npx"}, surface.DefaultCovers(), s))
+		f.Put(lockfile.FromSurface(fmt.Sprintf("server%d", server), &source.Source{Transport: stdio, Command: "npx"}, surface.DefaultCovers(), s))
 		for _, d := range list.Definitions {
 			copies[fmt.Sprintf("server%d/%s", server, d.Name)] = lockfile.FormatCopy(d.Canonical)
 		}

@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
 
@@ -11,9 +12,9 @@ import (
 // FromSurface makes the entry of a server from what it listed. It holds nothing
 // of an entry before it: see [Carry]. Kinds that covers does not name are left
 // out.
-func FromSurface(name string, source *Source, covers []string, s surface.Surface) *Server {
+func FromSurface(name string, src *source.Source, covers []string, s surface.Surface) *Server {
 	entry := &Server{
-		Name: name, Source: source, Refused: slices.Clone(s.Refused),
+		Name: name, Source: src, Refused: slices.Clone(s.Refused),
 		Covers: append([]string{}, slices.Sorted(slices.Values(covers))...),
 		Lists:  make(map[surface.Kind][]Item, len(s.Lists)),
 	}
@@ -66,12 +67,12 @@ func Carry(old, current *Server) {
 	if current.Source == nil {
 		current.SourceDecision = canonical.Digest{}
 	} else if old.Source != nil && old.Source.Equal(current.Source) {
-		source := *current.Source
-		source.AllowPrivate = source.AllowPrivate || old.Source.AllowPrivate
-		if source.AllowLiteral == nil {
-			source.AllowLiteral = old.Source.AllowLiteral
+		src := *current.Source
+		src.AllowPrivate = src.AllowPrivate || old.Source.AllowPrivate
+		if src.AllowLiteral == nil {
+			src.AllowLiteral = old.Source.AllowLiteral
 		}
-		current.Source = &source
+		current.Source = &src
 	}
 	carryInstructions(old.Instructions, current)
 	for _, kind := range surface.ListKinds() {
@@ -143,39 +144,11 @@ func (f *File) Retire(name string) {
 	}
 }
 
-// CanonicalJSON returns the canonical form of a source, empty members left out.
-// It is nil for a source with two names that are the same text once invalid UTF-8
-// is replaced, which no file can hold.
-func (s *Source) CanonicalJSON() []byte {
-	var w writer
-	w.source(s)
-	return w.canonical()
-}
-
-// SourceDigest returns the digest that a decision about a source names: over the
-// canonical JSON of {source, target, covers, skipped}, of which the absent are
-// left out.
-// It is zero where there is no source, or none that can be written.
+// SourceDigest returns the digest that a decision about a source names.
 func SourceDigest(s *Server) canonical.Digest {
-	if s.Source == nil {
-		return canonical.Digest{}
+	terms := source.Terms{Source: s.Source, Covers: s.Covers, Skipped: s.Skipped}
+	if s.Target != s.Name {
+		terms.Target = s.Target
 	}
-	var w writer
-	w.open('{')
-	w.reach(s)
-	w.close('}')
-	text := w.canonical()
-	if text == nil {
-		return canonical.Digest{}
-	}
-	return canonical.Sum(text)
-}
-
-func (w *writer) canonical() []byte {
-	enc := canonical.Encoder{MaxSize: MaxSize}
-	text, err := enc.Append(nil, w.dst)
-	if err != nil {
-		return nil
-	}
-	return text
+	return terms.Digest()
 }

@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
@@ -46,7 +47,7 @@ func tools(t testing.TB, definitions ...string) surface.Surface {
 const (
 	ping  = `{"name":"ping","description":"Answers.","inputSchema":{"type":"object"}}`
 	pong  = `{"name":"pong","inputSchema":{}}`
-	stdio = lockfile.Stdio
+	stdio = source.Stdio
 )
 
 func TestFromSurface(t *testing.T) {
@@ -55,7 +56,7 @@ func TestFromSurface(t *testing.T) {
 	s.Lists[surface.KindPrompt] = surface.List{}
 	s.Lists[surface.KindResource] = listed(t, surface.KindResource, `{"uri":"file:///a","name":"a"}`)
 	s.Refused = []surface.Refused{{Kind: surface.KindTool, Name: "x", Rule: canonical.RuleNumber, Raw: digest(9)}}
-	entry := lockfile.FromSurface("demo", &lockfile.Source{Transport: stdio, Command: "demo"}, []string{"tools", "instructions", "prompts"}, s)
+	entry := lockfile.FromSurface("demo", &source.Source{Transport: stdio, Command: "demo"}, []string{"tools", "instructions", "prompts"}, s)
 
 	ph := `["` + sum("ping").String() + `","` + sum("Answers.").String() + `","` + sum(`{"type":"object"}`).String() + `"]`
 	gh := `["` + sum("pong").String() + `","` + sum("").String() + `","` + sum("{}").String() + `"]`
@@ -86,16 +87,16 @@ func TestFromSurface(t *testing.T) {
 }
 
 func TestCarry(t *testing.T) {
-	source := &lockfile.Source{Transport: lockfile.HTTP, URL: "http://127.0.0.1", AllowPrivate: true}
+	src := &source.Source{Transport: source.HTTP, URL: "http://127.0.0.1", AllowPrivate: true}
 	first := tools(t, ping, pong, `{"name":"pang"}`)
 	first.Instructions = surface.NewInstructions("Be kind.")
-	old := lockfile.FromSurface("demo", source, surface.DefaultCovers(), first)
+	old := lockfile.FromSurface("demo", src, surface.DefaultCovers(), first)
 	old.Target, old.Decision, old.SourceDecision = "gw", digest(1), digest(2)
 	old.Instructions.Decision = digest(3)
 	old.Item(surface.KindTool, "ping").Decision = digest(4)
 	old.Item(surface.KindTool, "pong").Decision = digest(5)
 
-	plain := &lockfile.Source{Transport: lockfile.HTTP, URL: "http://127.0.0.1"}
+	plain := &source.Source{Transport: source.HTTP, URL: "http://127.0.0.1"}
 	current := lockfile.FromSurface("demo", plain, surface.DefaultCovers(), tools(t, `{"name":"ping","description":"Other."}`))
 	lockfile.Carry(old, current)
 	if current.Target != "gw" || current.Decision != digest(1) || current.SourceDecision != digest(2) {
@@ -130,7 +131,7 @@ func TestCarry(t *testing.T) {
 		t.Errorf("returned instructions %+v", in)
 	}
 
-	gone := lockfile.FromSurface("demo", &lockfile.Source{Transport: lockfile.HTTP, URL: "http://10.0.0.1"}, surface.DefaultCovers(), surface.Surface{})
+	gone := lockfile.FromSurface("demo", &source.Source{Transport: source.HTTP, URL: "http://10.0.0.1"}, surface.DefaultCovers(), surface.Surface{})
 	lockfile.Carry(old, gone)
 	if gone.Source.AllowPrivate {
 		t.Error("the permission is carried to another address")
@@ -157,40 +158,21 @@ func TestRetire(t *testing.T) {
 	}
 }
 
+// What a decision about a source is about has the target only where it is not the
+// server's name.
 func TestSourceDigest(t *testing.T) {
-	s := &lockfile.Server{
-		Name: "demo", Target: "gw", Covers: []string{"tools", "instructions"},
-		Source: &lockfile.Source{
-			Transport: stdio, Command: "npx", Args: []string{"-y", "<x>"}, Cwd: "sub",
-			Env:     map[string]string{"b": "${B}", "a": "\u200b", "\U0001F600": "1", "\uE000": "2"},
-			EnvFile: &lockfile.EnvFile{Path: ".env", Hash: digest(0xab)},
-		},
+	entry := func(target string) *lockfile.Server {
+		return &lockfile.Server{Name: "demo", Target: target, Covers: []string{"tools"}, Skipped: "why", Source: &source.Source{Transport: stdio, Command: "x"}}
 	}
-	// By UTF-16, U+1F600 comes before U+E000.
-	source := `{"args":["-y","<x>"],"command":"npx","cwd":"sub","env":{"a":"` + "\u200b" + `","b":"${B}","` + "\U0001F600" + `":"1","` + "\uE000" + `":"2"},` +
-		`"envFile":{"hash":"` + strings.Repeat("ab", 32) + `","path":".env"},"transport":"stdio"}`
-	if have := string(s.Source.CanonicalJSON()); have != source {
-		t.Errorf("source\n have %s\n want %s", have, source)
-	}
-	if have, want := lockfile.SourceDigest(s), sum(`{"covers":["instructions","tools"],"source":`+source+`,"target":"gw"}`); have != want {
-		t.Errorf("digest %v, want %v", have, want)
-	}
-	url := &lockfile.Server{Name: "u", Source: &lockfile.Source{Transport: lockfile.SSE, URL: "https://x", AllowPrivate: true}}
-	if have, want := lockfile.SourceDigest(url), sum(`{"source":{"allowPrivate":true,"transport":"sse","url":"https://x"}}`); have != want {
-		t.Errorf("digest %v, want %v", have, want)
-	}
-	skipped := &lockfile.Server{Name: "s", Covers: []string{}, Skipped: "no reason given", Source: &lockfile.Source{
-		Transport: stdio, Command: "x", AllowLiteral: []canonical.Digest{digest(0x22), digest(0x11)},
-	}}
-	if have, want := lockfile.SourceDigest(skipped), sum(`{"covers":[],"skipped":"no reason given","source":{"allowLiteral":["`+
-		strings.Repeat("11", 32)+`","`+strings.Repeat("22", 32)+`"],"command":"x","transport":"stdio"}}`); have != want {
-		t.Errorf("digest %v, want %v", have, want)
-	}
-	if plain := (&lockfile.Source{Transport: stdio, Command: "x"}); !plain.Equal(skipped.Source) {
-		t.Error("allowLiteral takes part in the comparison with the configuration")
-	}
-	if !lockfile.SourceDigest(&lockfile.Server{Name: "none"}).IsZero() {
-		t.Error("an entry without source has a source digest")
+	const rest = `"skipped":"why","source":{"command":"x","transport":"stdio"}`
+	for target, want := range map[string]string{
+		"":     `{"covers":["tools"],` + rest + `}`,
+		"demo": `{"covers":["tools"],` + rest + `}`,
+		"gw":   `{"covers":["tools"],` + rest + `,"target":"gw"}`,
+	} {
+		if have := lockfile.SourceDigest(entry(target)); have != sum(want) {
+			t.Errorf("target %q: digest %v, want that of %s", target, have, want)
+		}
 	}
 }
 

@@ -29,7 +29,12 @@ func appendCopy(dst, definition []byte) []byte {
 	if len(definition) > cap(dst) {
 		dst = make([]byte, 0, len(definition)+len(definition)/2)
 	}
-	depth := 0
+	return append(appendIndented(dst, definition, 0), '\n')
+}
+
+// appendIndented appends JSON text that has no white space with two-space indent
+// and escapes for what cannot be seen. It stands at a depth.
+func appendIndented(dst, definition []byte, depth int) []byte {
 	for i := 0; i < len(definition); i++ {
 		switch c := definition[i]; c {
 		case '"':
@@ -59,7 +64,7 @@ func appendCopy(dst, definition []byte) []byte {
 			dst = append(dst, c)
 		}
 	}
-	return append(dst, '\n')
+	return dst
 }
 
 // closingQuote returns the offset after the string that starts at start.

@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"encoding/json"
 	"io/fs"
@@ -145,7 +146,7 @@ func TestFileNames(t *testing.T) {
 func locked(t testing.TB, s surface.Surface) (*lockfile.File, fstest.MapFS) {
 	t.Helper()
 	f := &lockfile.File{Servers: []*lockfile.Server{
-		lockfile.FromSurface("demo", &lockfile.Source{Transport: stdio, Command: "demo"}, surface.DefaultCovers(), s),
+		lockfile.FromSurface("demo", &source.Source{Transport: stdio, Command: "demo"}, surface.DefaultCovers(), s),
 	}}
 	copies := fstest.MapFS{}
 	layout := lockfile.NewLayout(f)

@@ -3,7 +3,6 @@ package lockfile
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -149,33 +148,6 @@ func (w *writer) textsMember(name string, list []string) {
 	w.close(']')
 }
 
-func (w *writer) digestsMember(name string, list []canonical.Digest) {
-	if len(list) == 0 {
-		return
-	}
-	texts := make([]string, len(list))
-	for i, d := range list {
-		texts[i] = d.String()
-	}
-	slices.Sort(texts)
-	w.textsMember(name, texts)
-}
-
-func (w *writer) tableMember(name string, table map[string]string) {
-	if len(table) == 0 {
-		return
-	}
-	w.member(name)
-	w.open('{')
-	for _, key := range slices.Sorted(maps.Keys(table)) {
-		w.element()
-		w.text(key)
-		w.dst = append(w.dst, ':', ' ')
-		w.text(table[key])
-	}
-	w.close('}')
-}
-
 // entry writes a server, as it was read where that says the same.
 func (w *writer) entry(s *Server) {
 	start := len(w.dst)
@@ -230,7 +202,7 @@ func (w *writer) server(s *Server) {
 func (w *writer) reach(s *Server) {
 	if s.Source != nil {
 		w.member("source")
-		w.source(s.Source)
+		w.dst = appendIndented(w.dst, s.Source.JSON(), w.depth)
 	}
 	if s.Target != s.Name {
 		w.textMember("target", s.Target)
@@ -277,27 +249,4 @@ func (w *writer) refused(list []surface.Refused) {
 		w.close('}')
 	}
 	w.close(']')
-}
-
-func (w *writer) source(src *Source) {
-	w.open('{')
-	w.textMember("transport", string(src.Transport))
-	w.textMember("command", src.Command)
-	if len(src.Args) > 0 {
-		w.textsMember("args", src.Args)
-	}
-	w.textMember("cwd", src.Cwd)
-	w.tableMember("env", src.Env)
-	if src.EnvFile != nil {
-		w.member("envFile")
-		w.open('{')
-		w.textMember("path", src.EnvFile.Path)
-		w.digestMember("hash", src.EnvFile.Hash)
-		w.close('}')
-	}
-	w.textMember("url", src.URL)
-	w.tableMember("headers", src.Headers)
-	w.flagMember("allowPrivate", src.AllowPrivate)
-	w.digestsMember("allowLiteral", src.AllowLiteral)
-	w.close('}')
 }

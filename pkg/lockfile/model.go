@@ -1,7 +1,7 @@
 package lockfile
 
 import (
-	"maps"
+	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
 
@@ -41,9 +41,9 @@ type disorder struct {
 // Server is the entry of one MCP server.
 type Server struct {
 	Name   string
-	Source *Source  // nil in the original format
-	Target string   // the gateway's target name, where it differs from Name
-	Covers []string // sorted; nil in the original format, which covers tools
+	Source *source.Source // nil in the original format
+	Target string         // the gateway's target name, where it differs from Name
+	Covers []string       // sorted; nil in the original format, which covers tools
 	// Skipped is why a server that is known is on purpose not covered; empty for
 	// one that is. Covers is empty then, and items that were decided are absent.
 	Skipped string
@@ -87,54 +87,6 @@ type Item struct {
 	Decision      canonical.Digest
 	Absent        bool
 	Line          int // as in Server
-}
-
-// Transport is how a server is reached.
-type Transport string
-
-// The transports.
-const (
-	Stdio Transport = "stdio"
-	HTTP  Transport = "http" // streamable HTTP
-	SSE   Transport = "sse"  // legacy HTTP with server-sent events
-)
-
-// Source records all that decides what runs and who receives what, and never a
-// secret: values of Env and Headers are templates such as ${VAR}, or sha256:… of
-// a literal.
-type Source struct {
-	Transport Transport
-
-	Command string
-	Args    []string
-	Cwd     string
-	Env     map[string]string
-	EnvFile *EnvFile
-
-	URL          string
-	Headers      map[string]string
-	AllowPrivate bool // private addresses may be contacted; the lockfile's own
-
-	// AllowLiteral are the SHA-256 sums of the runs of text that look like secrets
-	// and are accepted where they are, sorted; the lockfile's own.
-	AllowLiteral []canonical.Digest
-}
-
-// EnvFile is a file of variables that a configuration names.
-type EnvFile struct {
-	Path string // as configured, relative to the repository where it is inside
-	Hash canonical.Digest
-}
-
-// Equal reports whether two sources start or contact the same: AllowPrivate and
-// AllowLiteral, which are the lockfile's own, take no part.
-func (s *Source) Equal(o *Source) bool {
-	if s == nil || o == nil {
-		return s == o
-	}
-	return s.Transport == o.Transport && s.Command == o.Command && slices.Equal(s.Args, o.Args) &&
-		s.Cwd == o.Cwd && maps.Equal(s.Env, o.Env) && s.URL == o.URL && maps.Equal(s.Headers, o.Headers) &&
-		(s.EnvFile == nil) == (o.EnvFile == nil) && (s.EnvFile == nil || *s.EnvFile == *o.EnvFile)
 }
 
 // Server returns the entry of that name, or nil.

@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
 )
@@ -12,8 +13,8 @@ var (
 	ofAny = []string{"transport", "allowLiteral"}
 )
 
-func (p *parser) source() (*Source, error) {
-	src := &Source{}
+func (p *parser) source() (*source.Source, error) {
+	src := &source.Source{}
 	start := p.r.Offset()
 	var transport string
 	var seen []string
@@ -55,18 +56,18 @@ func (p *parser) source() (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src.Transport = Transport(transport)
+	src.Transport = source.Transport(transport)
 	return src, p.sourceFits(start, src, seen)
 }
 
 // sourceFits checks that a source has the members of its transport.
-func (p *parser) sourceFits(start int, src *Source, seen []string) error {
+func (p *parser) sourceFits(start int, src *source.Source, seen []string) error {
 	byURL := false
 	switch src.Transport {
 	case "":
 		return p.missing(start, "transport")
-	case Stdio:
-	case HTTP, SSE:
+	case source.Stdio:
+	case source.HTTP, source.SSE:
 		byURL = true
 	default:
 		return within(p.fail(start, "%q is not a transport; it is one of stdio, http, sse", string(src.Transport)), ".transport")
@@ -107,8 +108,8 @@ func (p *parser) table() (map[string]string, error) {
 	return table, err
 }
 
-func (p *parser) envFile() (*EnvFile, error) {
-	file := &EnvFile{}
+func (p *parser) envFile() (*source.EnvFile, error) {
+	file := &source.EnvFile{}
 	start := p.r.Offset()
 	err := p.object(func(key []byte) error {
 		switch string(key) {

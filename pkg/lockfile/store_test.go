@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func change(t testing.TB, store *lockfile.Store, s surface.Surface) lockfile.Cha
 	if old != nil {
 		current.GeneratedBy, current.GeneratedAt = old.GeneratedBy, old.GeneratedAt
 	}
-	current.Put(lockfile.FromSurface("demo", &lockfile.Source{Transport: stdio, Command: "demo"}, surface.DefaultCovers(), s))
+	current.Put(lockfile.FromSurface("demo", &source.Source{Transport: stdio, Command: "demo"}, surface.DefaultCovers(), s))
 	return lockfile.Change{Old: old, New: current, Surfaces: map[string]surface.Surface{"demo": s}}
 }
 

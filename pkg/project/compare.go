@@ -1,8 +1,10 @@
 package project
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"agentgateway-lock/pkg/config"
@@ -51,7 +53,7 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 	if err != nil {
 		return err
 	}
-	subjects, err := p.subjects(set, file, sortedKeys(sel))
+	subjects, err := p.subjects(set, file, slices.Sorted(maps.Keys(sel)))
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (p *Project) settle(subjects []*subject, base *Base, judged *judgement, opt
 		if s.locked.Source == nil {
 			s.add(finding.New(finding.SourceUnrecorded, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "the lockfile does not record how it is reached"))
 		}
-		if opts.NoExec && s.source.Transport == lockfile.Stdio {
+		if opts.NoExec && s.source.Transport == source.Stdio {
 			s.block(finding.New(finding.ServerNotStarted, finding.Place{Server: s.name}, "not started: the run may start nothing"))
 		}
 	}
@@ -204,7 +206,7 @@ func (p *Project) History(ctx context.Context, from, to string, failOn finding.G
 			names[s.Name] = true
 		}
 	}
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if err := sel.missing(name, entrySides(before.Server(name), now.Server(name))...); err != nil {
 			return nil, err
 		}
@@ -256,7 +258,7 @@ func (p *Project) compareEntries(name string, before, now *lockfile.Server, oldC
 	case before == nil || before.Absent && !now.Absent:
 		entry.State, entry.Source, entry.Counts = report.New, now.Source, countsOfEntry(now)
 		place.Line = now.Line
-		findings = append(findings, finding.New(finding.ServerAdded, place, "new in the lockfile: "+DescribeSource(now.Source)))
+		findings = append(findings, finding.New(finding.ServerAdded, place, "new in the lockfile: "+source.Describe(now.Source)))
 		before = &lockfile.Server{Name: name, Covers: now.Covers}
 	case now == nil || now.Absent && !before.Absent:
 		entry.State, entry.Source, entry.Counts = report.Gone, before.Source, countsOfEntry(before)

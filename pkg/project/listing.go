@@ -1,6 +1,7 @@
 package project
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type subject struct {
 	// the set's.
 	undecidedBy []finding.Finding
 
-	source *lockfile.Source // how it is reached in this run
+	source *source.Source // how it is reached in this run
 	copies entryCopies
 	covers []string
 
@@ -189,15 +190,15 @@ func (p *Project) target(s *subject) (crawl.Target, bool) {
 		s.block(f)
 		return crawl.Target{}, false
 	}
-	p.Env.progress("%s: %s", s.name, verbOf(s.source)+" "+DescribeSource(s.source))
+	p.Env.progress("%s: %s", s.name, verbOf(s.source)+" "+source.Describe(s.source))
 	return crawl.Target{
 		Name: s.name, Transport: conn.Transport, Command: conn.Command, Args: conn.Args, Cwd: conn.Cwd, Env: conn.Env,
 		URL: conn.URL, Headers: conn.Headers, AllowPrivate: s.source.AllowPrivate,
 	}, true
 }
 
-func verbOf(source *lockfile.Source) string {
-	if source.Transport == lockfile.Stdio {
+func verbOf(src *source.Source) string {
+	if src.Transport == source.Stdio {
 		return "starting"
 	}
 	return "contacting"
@@ -219,14 +220,14 @@ func (p *Project) differs(s *subject, found surface.Surface) crawl.Difference {
 // compare tells how a listing differs from the locked surface of a subject.
 func (p *Project) compare(s *subject, found surface.Surface) []drift.Change {
 	before := drift.Side{Covers: s.covers, Lists: map[surface.Kind]map[string]drift.Item{}}
-	source := s.source
+	src := s.source
 	if s.locked != nil {
 		before = drift.FromLockfile(s.locked, s.copies(s.locked))
 		if s.locked.Source == nil {
-			source = nil
+			src = nil
 		}
 	}
-	return drift.Compare(before, drift.FromSurface(found, source, s.covers))
+	return drift.Compare(before, drift.FromSurface(found, src, s.covers))
 }
 
 // take judges the result of listing one subject.

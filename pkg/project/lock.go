@@ -1,6 +1,7 @@
 package project
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -242,9 +243,9 @@ func (o LockOptions) apply(subjects []*subject) error {
 		if i < 0 {
 			return fmt.Errorf("--allow-private %s: there is no such server in this run", name)
 		}
-		source := *subjects[i].source
-		source.AllowPrivate = source.Transport != lockfile.Stdio
-		subjects[i].source = &source
+		src := *subjects[i].source
+		src.AllowPrivate = src.Transport != source.Stdio
+		subjects[i].source = &src
 	}
 	for _, s := range subjects {
 		covers := slices.DeleteFunc(slices.Concat(s.covers, o.Include), func(word string) bool { return slices.Contains(o.Exclude, word) })
@@ -258,7 +259,7 @@ func (o LockOptions) apply(subjects []*subject) error {
 type pending struct {
 	file     *lockfile.File
 	surfaces map[string]surface.Surface // of every entry that was made anew
-	sources  []*lockfile.Source         // that this lock settles
+	sources  []*source.Source           // that this lock settles
 }
 
 func (n *pending) stamp(p *Project) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,7 +126,7 @@ func (m *merging) file() *lockfile.File {
 	for _, s := range slices.Concat(m.ours.file.Servers, m.theirs.file.Servers) {
 		names[s.Name] = true
 	}
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if s := m.server(m.base.file.Server(name), m.ours.file.Server(name), m.theirs.file.Server(name)); s != nil {
 			out.Put(s)
 		}

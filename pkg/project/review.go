@@ -1,6 +1,7 @@
 package project
 
 import (
+	"agentgateway-lock/pkg/source"
 	"cmp"
 	"context"
 	"errors"
@@ -44,8 +45,8 @@ type ReviewItem struct {
 	Proposers  []string       // persons who brought the text in
 	Pending    *trust.Pending // the decision that lacks signatures, if that is why
 	Refusal    error          // why it cannot be approved as it is; it is in no statement then
-	Source     *lockfile.Source
-	WasSource  *lockfile.Source // in force; nil where it is not known
+	Source     *source.Source
+	WasSource  *source.Source // in force; nil where it is not known
 }
 
 // A Suspicion is text that may not be what it looks like.

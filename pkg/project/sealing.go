@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/lockfile"
@@ -264,7 +266,7 @@ func sortedDigests(m map[canonical.Digest]string) []canonical.Digest {
 		byText[d.String()] = d
 	}
 	out := make([]canonical.Digest, 0, len(m))
-	for _, text := range sortedKeys(byText) {
+	for _, text := range slices.Sorted(maps.Keys(byText)) {
 		out = append(out, byText[text])
 	}
 	return out

@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func (s selection) pick(server string, kind surface.Kind, name string) bool {
 
 // missing returns an error for an item that none of the sides of a server has.
 func (s selection) missing(server string, sides ...drift.Side) error {
-	for _, name := range sortedKeys(s[server]) {
+	for _, name := range slices.Sorted(maps.Keys(s[server])) {
 		if !slices.ContainsFunc(sides, func(side drift.Side) bool { return hasItem(side, name) }) {
 			return fmt.Errorf("%s has no item %q, neither before nor now", server, name)
 		}

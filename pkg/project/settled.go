@@ -1,6 +1,7 @@
 package project
 
 import (
+	"agentgateway-lock/pkg/source"
 	"errors"
 	"io/fs"
 	"os"
@@ -50,42 +51,42 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 	case slices.Contains(s.allowed, locked.Name):
 		return verdict{settled: true}
 	}
-	source := locked.Source
-	if source == nil {
-		source = configured.Source
+	src := locked.Source
+	if src == nil {
+		src = configured.Source
 	}
-	if s.isSettled(locked, source) {
+	if s.isSettled(locked, src) {
 		return verdict{settled: true}
 	}
 	f := finding.New(finding.SourceNew, finding.Place{Server: locked.Name, Kind: "source", Line: locked.Line},
 		"its source is not the base's, and nobody has settled it: nothing was started or contacted")
-	f.Detail = "new: " + DescribeSource(source)
+	f.Detail = "new: " + source.Describe(src)
 	if s.base.Lockfile != nil {
 		if was := s.base.Lockfile.Server(locked.Name); was != nil && was.Source != nil {
-			f.Detail = "was: " + DescribeSource(was.Source) + "\nnow: " + DescribeSource(source)
+			f.Detail = "was: " + source.Describe(was.Source) + "\nnow: " + source.Describe(src)
 		}
 	}
 	return verdict{finding: &f}
 }
 
-func (s *settling) isSettled(locked *lockfile.Server, source *lockfile.Source) bool {
+func (s *settling) isSettled(locked *lockfile.Server, src *source.Source) bool {
 	if !s.base.Known() && !s.base.Unreadable {
 		return true
 	}
 	if s.base.Lockfile != nil {
 		if was := s.base.Lockfile.Server(locked.Name); was != nil && was.Source != nil &&
-			was.Source.Equal(source) && was.Source.AllowPrivate == source.AllowPrivate {
+			was.Source.Equal(src) && was.Source.AllowPrivate == src.AllowPrivate {
 			return true
 		}
 	}
-	return s.sameRepository || s.remembered[sourceKey(source)] || s.approved != nil && s.approved(locked)
+	return s.sameRepository || s.remembered[src.Digest()] || s.approved != nil && s.approved(locked)
 }
 
 // notLocked is a server that the configuration names and the lockfile does not say
 // to be there.
 func (s *settling) notLocked(configured *config.Server, why string) verdict {
 	f := finding.New(finding.ServerAdded, placeOf(configured), why)
-	f.Detail = "not started or contacted: " + DescribeSource(configured.Source)
+	f.Detail = "not started or contacted: " + source.Describe(configured.Source)
 	return verdict{finding: &f}
 }
 
@@ -99,7 +100,7 @@ func (s *subject) switchedToAnother() bool {
 func sourceChanged(configured *config.Server, locked *lockfile.Server) *finding.Finding {
 	f := finding.New(finding.SourceChanged, finding.Place{Server: locked.Name, Kind: "source", Line: locked.Line},
 		"the configuration names another source than the lockfile: neither was started or contacted")
-	f.Detail = "locked:     " + DescribeSource(locked.Source) + "\nconfigured: " + DescribeSource(configured.Source)
+	f.Detail = "locked:     " + source.Describe(locked.Source) + "\nconfigured: " + source.Describe(configured.Source)
 	return &f
 }
 
@@ -111,61 +112,6 @@ func placeOf(s *config.Server) finding.Place {
 	}
 	return place
 }
-
-// DescribeSource spells a source on one line for people. It is not escaped.
-func DescribeSource(s *lockfile.Source) string {
-	if s == nil {
-		return "not recorded"
-	}
-	var words []string
-	for _, name := range sortedKeys(s.Env) {
-		words = append(words, name+"="+quoteWord(s.Env[name]))
-	}
-	if s.Transport == lockfile.Stdio {
-		words = append(words, quoteWord(s.Command))
-		for _, arg := range s.Args {
-			words = append(words, quoteWord(arg))
-		}
-	} else {
-		words = append(words, s.URL)
-		for _, name := range sortedKeys(s.Headers) {
-			words = append(words, "-H", quoteWord(name+": "+s.Headers[name]))
-		}
-		if s.Transport == lockfile.SSE {
-			words = append(words, "(sse)")
-		}
-		if s.AllowPrivate {
-			words = append(words, "(private addresses allowed)")
-		}
-	}
-	if s.Cwd != "" {
-		words = append(words, "(in "+s.Cwd+")")
-	}
-	if s.EnvFile != nil {
-		words = append(words, "(variables of "+s.EnvFile.Path+", "+s.EnvFile.Hash.Short()+")")
-	}
-	return strings.Join(words, " ")
-}
-
-// quoteWord quotes what would be read as several words.
-func quoteWord(s string) string {
-	if s != "" && !strings.ContainsAny(s, " \t\n\"'\\|&;<>()*?#~") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// sourceKey identifies a source in what is remembered.
-func sourceKey(s *lockfile.Source) canonical.Digest { return canonical.Sum(s.CanonicalJSON()) }
 
 // maxRemembered bounds the file of settled sources, in lines.
 const maxRemembered = 10_000
@@ -199,7 +145,7 @@ func (p *Project) recall() map[canonical.Digest]bool {
 }
 
 // remember settles the sources for this user on this machine.
-func (p *Project) remember(sources []*lockfile.Source) error {
+func (p *Project) remember(sources []*source.Source) error {
 	path := p.settledFile()
 	if path == "" || len(sources) == 0 {
 		return nil
@@ -207,7 +153,7 @@ func (p *Project) remember(sources []*lockfile.Source) error {
 	known := p.recall()
 	var lines strings.Builder
 	for _, s := range sources {
-		if key := sourceKey(s); !known[key] && len(known) < maxRemembered {
+		if key := s.Digest(); !known[key] && len(known) < maxRemembered {
 			known[key] = true
 			lines.WriteString(key.String() + "\n")
 		}

@@ -17,11 +17,11 @@
 package report
 
 import (
+	"agentgateway-lock/pkg/source"
 	"strings"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -71,7 +71,7 @@ type Server struct {
 	Name    string
 	State   State
 	Era     string // the protocol version spoken; empty where it was not contacted
-	Source  *lockfile.Source
+	Source  *source.Source
 	Counts  map[surface.Kind]int // of definitions served, or locked where it was not contacted
 	Changes []drift.Change       // worst first
 }

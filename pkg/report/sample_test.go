@@ -3,7 +3,7 @@ package report
 import (
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -26,7 +26,7 @@ func sample(text string) *Report {
 		Command: "ci", Program: "agentgateway", Version: "0.1.0", Lockfile: "agentgateway.lock", Subject: "agentgateway.lock against " + text,
 		Servers: []Server{
 			{Name: text, State: Differs, Era: "2025-11-25", Counts: map[surface.Kind]int{surface.KindTool: 3, surface.KindPrompt: 1}, Changes: changes,
-				Source: &lockfile.Source{Transport: lockfile.Stdio, Command: "npx", Args: []string{"-y", text}, Env: map[string]string{"TOKEN": "${TOKEN}"}}},
+				Source: &source.Source{Transport: source.Stdio, Command: "npx", Args: []string{"-y", text}, Env: map[string]string{"TOKEN": "${TOKEN}"}}},
 			{Name: "quiet", State: Unchanged},
 		},
 		FailOn: finding.Info,

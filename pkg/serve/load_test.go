@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,6 @@ import (
 
 	repository "agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/seal"
 	"agentgateway-lock/pkg/serve"
@@ -30,8 +30,8 @@ func filesSurface(tools ...string) surface.Surface {
 	return surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}, Refused: refused, Instructions: surface.NewInstructions("Be kind.")}
 }
 
-func filesSource() *lockfile.Source {
-	return &lockfile.Source{Transport: lockfile.HTTP, URL: "https://files.example.com/mcp"}
+func filesSource() *source.Source {
+	return &source.Source{Transport: source.HTTP, URL: "https://files.example.com/mcp"}
 }
 
 // newRepository is a repository in which echo and add of the server files are

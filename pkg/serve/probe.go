@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"log/slog"
 	"maps"
@@ -12,14 +13,13 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/crawl"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
 // An Endpoint is one server to probe.
 type Endpoint struct {
 	Name   string
-	Source *lockfile.Source
+	Source *source.Source
 	Covers []string
 }
 

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"sync/atomic"
 	"testing"
@@ -8,13 +9,12 @@ import (
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/crawl"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/serve"
 	"agentgateway-lock/pkg/surface"
 )
 
 // prober probes a mock server and counts.
-func prober(t *testing.T, every, first time.Duration, source func(url string) *lockfile.Source) (*serve.Prober, *upstream.Server, *atomic.Int64) {
+func prober(t *testing.T, every, first time.Duration, source func(url string) *source.Source) (*serve.Prober, *upstream.Server, *atomic.Int64) {
 	t.Helper()
 	up := upstream.New(upstream.Options{})
 	t.Cleanup(func() { _ = up.Close() })
@@ -44,12 +44,12 @@ func prober(t *testing.T, every, first time.Duration, source func(url string) *l
 	return p, up, recorded
 }
 
-func direct(url string) *lockfile.Source {
-	return &lockfile.Source{Transport: lockfile.HTTP, URL: url, AllowPrivate: true}
+func direct(url string) *source.Source {
+	return &source.Source{Transport: source.HTTP, URL: url, AllowPrivate: true}
 }
 
 func TestProbeExpandsApprovedHeaders(t *testing.T) {
-	p, up, _ := prober(t, time.Hour, patience, func(url string) *lockfile.Source {
+	p, up, _ := prober(t, time.Hour, patience, func(url string) *source.Source {
 		s := direct(url)
 		s.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}"}
 		return s
@@ -81,8 +81,8 @@ func TestProbeOfAServerThatAnnouncesEveryListing(t *testing.T) {
 // A server that cannot be reached does not keep the processor from being ready for
 // longer than the first probes may take.
 func TestProbeGivesUpWaiting(t *testing.T) {
-	p, _, recorded := prober(t, time.Hour, time.Millisecond, func(string) *lockfile.Source {
-		return &lockfile.Source{Transport: lockfile.HTTP, URL: "http://127.0.0.1:1/mcp", AllowPrivate: true}
+	p, _, recorded := prober(t, time.Hour, time.Millisecond, func(string) *source.Source {
+		return &source.Source{Transport: source.HTTP, URL: "http://127.0.0.1:1/mcp", AllowPrivate: true}
 	})
 	waitUntil(t, "it gave up", p.Settled)
 	if recorded.Load() != 0 {

@@ -79,12 +79,12 @@ func TestFirstFormats(t *testing.T) {
 	state := trust.Evaluate(trust.Input{Chain: chain, Ledger: ledger, Lockfile: file, Path: "agentgateway.lock", Now: time.Date(2026, 12, 2, 0, 0, 0, 0, time.UTC)})
 	for item, want := range map[string]trust.Status{
 		"local tool add": trust.Rejected, "local tool echo": trust.Approved, "local instructions ": trust.Approved, "local server ": trust.Approved,
-		"local source ": trust.New, // the threshold critical is 2 since
+		"local source ":  trust.New, // the threshold critical is 2 since
 		"notes tool add": trust.Changed, "notes tool echo": trust.Approved, "notes tool wipe_database": trust.Disabled,
 		"notes resourceTemplate mock://notes/{id}": trust.Approved,
 	} {
 		part := strings.SplitN(item, " ", 3)
-		st := state.Item(trust.Key{Server: part[0], Kind: surface.Kind(part[1]), Name: part[2]})
+		st := state.Item(surface.Key{Server: part[0], Kind: surface.Kind(part[1]), Name: part[2]})
 		if st == nil || st.Status != want {
 			t.Errorf("%s is %+v, not %s", path.Join(part...), st, want)
 		}

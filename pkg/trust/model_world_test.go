@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"agentgateway-lock/pkg/source"
 	"bytes"
 	"context"
 	"crypto/ed25519"
@@ -191,7 +192,7 @@ func (t *tree) lock() *lockfile.File {
 				s.Decision = it.pointer
 			case key.Kind == surface.KindSource:
 				// The source's digest is computed: the model learns it in turn.
-				s.Source = &lockfile.Source{Transport: lockfile.Stdio, Command: it.digest.String()}
+				s.Source = &source.Source{Transport: source.Stdio, Command: it.digest.String()}
 				s.SourceDecision = it.pointer
 			case key.Kind == surface.KindInstructions:
 				s.Instructions = &lockfile.Instructions{Hash: it.digest, Decision: it.pointer, Absent: it.absent}
@@ -210,7 +211,7 @@ var sources = func() map[canonical.Digest]canonical.Digest {
 	for text := range modelTexts {
 		d := modelDigest(modelKeys[1], text)
 		out[lockfile.SourceDigest(&lockfile.Server{
-			Name: "s1", Target: modelTargets["s1"], Covers: []string{}, Source: &lockfile.Source{Transport: lockfile.Stdio, Command: d.String()},
+			Name: "s1", Target: modelTargets["s1"], Covers: []string{}, Source: &source.Source{Transport: source.Stdio, Command: d.String()},
 		})] = d
 	}
 	return out

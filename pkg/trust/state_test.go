@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
 
@@ -154,7 +154,7 @@ func TestEffects(t *testing.T) {
 			w.lock.Server("files").Covers = []string{"tools"}
 		}, surface.Key{Server: "files", Kind: surface.KindSource}, Changed, ""},
 		{"a header template changed", func(w *world) {
-			w.lock.Server("files").Source = &lockfile.Source{Transport: lockfile.HTTP, URL: "https://files.example.com", Headers: map[string]string{"A": "${A}"}}
+			w.lock.Server("files").Source = &source.Source{Transport: source.HTTP, URL: "https://files.example.com", Headers: map[string]string{"A": "${A}"}}
 			w.decide(bob, Approve, w.allKeys()...)
 			w.lock.Server("files").Source.Headers["A"] = "${B}"
 		}, surface.Key{Server: "files", Kind: surface.KindSource}, Changed, ""},

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"agentgateway-lock/pkg/source"
 	"maps"
 	"slices"
 	"testing"
@@ -33,7 +34,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{t: t, decisions: map[canonical.Digest][]byte{}, path: "agentgateway.lock", now: testNow, proposers: map[canonical.Digest][]string{}}
 	w.lock = &lockfile.File{Servers: []*lockfile.Server{{
 		Name:         "files",
-		Source:       &lockfile.Source{Transport: lockfile.Stdio, Command: "npx", Args: []string{"server@1"}},
+		Source:       &source.Source{Transport: source.Stdio, Command: "npx", Args: []string{"server@1"}},
 		Covers:       []string{"instructions", "tools"},
 		Instructions: &lockfile.Instructions{Hash: digestOf("instructions 1")},
 		Lists: map[surface.Kind][]lockfile.Item{surface.KindTool: {
