@@ -21,9 +21,9 @@ type auditCmd struct {
 
 type auditVerifyCmd struct {
 	trustFlags
+	resultFlags
 
 	ExpectHead string `placeholder:"COMMIT" help:"A head recorded earlier, which the history must hold."`
-	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
 func (c *auditVerifyCmd) Run(a *app, g *globals) error {
@@ -36,12 +36,12 @@ func (c *auditVerifyCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return &exitError{code: exitUndecided, err: err}
 	}
-	if c.JSON {
-		if err := a.printJSON(r); err != nil {
-			return err
-		}
-	} else {
+	err = a.result(c.resultFlags, r, func() error {
 		a.showAudit(r)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if finding.ExitCode(r.Findings(), finding.Info) != exitOK {
 		return exit(exitFindings)
@@ -88,9 +88,9 @@ func (a *app) showAudit(r *audit.Report) {
 
 type auditLogCmd struct {
 	trustFlags
+	resultFlags
 
 	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
-	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
 func (c *auditLogCmd) Run(a *app, g *globals) error {
@@ -103,13 +103,12 @@ func (c *auditLogCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return &exitError{code: exitUndecided, err: err}
 	}
-	if c.JSON {
-		return a.printJSON(events)
-	}
-	for i := range events {
-		a.showEvent(&events[i])
-	}
-	return nil
+	return a.result(c.resultFlags, events, func() error {
+		for i := range events {
+			a.showEvent(&events[i])
+		}
+		return nil
+	})
 }
 
 // showEvent tells one event on one line, and its reason below.
@@ -155,7 +154,7 @@ func (a *app) showEvent(e *audit.Event) {
 }
 
 type auditShowCmd struct {
-	ID        string `arg:"" help:"The decision, or the first 8 digits of its id or more."`
+	ID        string `arg:"" help:"The decision, or the first 16 digits of its id or more."`
 	Statement bool   `xor:"what" help:"Print the exact bytes that are signed."`
 	Signature int    `xor:"what" placeholder:"N" help:"Print the armored signature number N, from 1."`
 }

@@ -329,7 +329,7 @@ func (c *resumeCmd) Run(a *app, g *globals) error {
 type rollbackCmd struct {
 	itemCmd
 
-	To string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved: all of it, or its first 12 digits or more, as audit log shows them."`
+	To string `required:"" placeholder:"DIGEST" help:"An earlier digest that was approved: all of it, or its first 16 digits or more, as audit log shows them."`
 }
 
 func (c *rollbackCmd) Run(a *app, g *globals) error {

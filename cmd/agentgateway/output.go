@@ -26,6 +26,19 @@ type outputFlags struct {
 	Report map[string]string `placeholder:"FORMAT=FILE" help:"Write the report to a file too; may be repeated."`
 }
 
+// resultFlags say how the result of a command that makes no report is shown.
+type resultFlags struct {
+	Format string `enum:"text,json" default:"text" help:"The format on standard output: ${enum}."`
+}
+
+// result shows v as JSON where that is asked for, else what text writes.
+func (a *app) result(f resultFlags, v any, text func() error) error {
+	if f.Format == "json" {
+		return a.printJSON(v)
+	}
+	return text()
+}
+
 // renderers are the formats a report can be written in.
 var renderers = map[string]func(io.Writer, *report.Report) error{
 	"text":     func(w io.Writer, r *report.Report) error { return report.Text(w, r, report.TextOptions{}) },
@@ -69,16 +82,20 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 
 // textOptions fits text to the terminal, where standard output is one.
 func (a *app) textOptions() report.TextOptions {
+	opts := report.TextOptions{Color: a.env("NO_COLOR") == "" && (forced(a.env("FORCE_COLOR")) || forced(a.env("CLICOLOR_FORCE")))}
 	f, ok := a.stdout.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return report.TextOptions{}
+		return opts
 	}
-	opts := report.TextOptions{Color: a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
+	opts.Color = opts.Color || a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		opts.Width = min(width, 120)
 	}
 	return opts
 }
+
+// forced reports whether a variable asks for colour where there is no terminal.
+func forced(value string) bool { return value != "" && value != "0" && value != "false" }
 
 func (a *app) env(name string) string {
 	value, _ := a.getenv(name)

@@ -3,7 +3,10 @@ package canonical
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"iter"
+	"strings"
 )
 
 // Digest is a SHA-256 sum. Its text form is 64 lower-case hexadecimal digits.
@@ -23,8 +26,38 @@ func (d Digest) IsZero() bool { return d == Digest{} }
 // value.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Short returns the first 12 digits of d, for people.
-func (d Digest) Short() string { return hex.EncodeToString(d[:6]) }
+// ShortDigits is how many digits of a digest are shown to people, and the fewest
+// that name one.
+const ShortDigits = 16
+
+// Short returns the first [ShortDigits] digits of d, for people.
+func (d Digest) Short() string { return d.String()[:ShortDigits] }
+
+// ErrNoDigest means that a text names none of the digests it could.
+var ErrNoDigest = errors.New("no digest begins with it")
+
+// MatchDigest returns the one of several digests that a text names: whole, or by
+// its first [ShortDigits] digits or more. The error is [ErrNoDigest] where it
+// names none, and says so where the text is too short or names several.
+func MatchDigest(text string, of iter.Seq[Digest]) (Digest, error) {
+	if len(text) < ShortDigits {
+		return Digest{}, fmt.Errorf("%q: give the whole digest, or its first %d digits or more", text, ShortDigits)
+	}
+	var found Digest
+	for d := range of {
+		switch {
+		case d == found || !strings.HasPrefix(d.String(), text):
+		case found.IsZero():
+			found = d
+		default:
+			return Digest{}, fmt.Errorf("%q: several digests begin with it; give more digits", text)
+		}
+	}
+	if found.IsZero() {
+		return Digest{}, fmt.Errorf("%q: %w", text, ErrNoDigest)
+	}
+	return found, nil
+}
 
 // AppendText implements [encoding.TextAppender].
 func (d Digest) AppendText(b []byte) ([]byte, error) { return hex.AppendEncode(b, d[:]), nil }

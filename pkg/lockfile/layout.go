@@ -108,6 +108,9 @@ func (c *Copy) line() int {
 	return c.item.Line
 }
 
+// nameDigits is how many digits of a name's hash make a file name its own.
+const nameDigits = 12
+
 // FileNames returns a file name, without extension, for each of the names that
 // stand in one folder, whatever their order. A name stands for itself where it is
 // safe on every common system and differs from all others in more than case. Any
@@ -127,7 +130,7 @@ func FileNames(names []string) []string {
 			files[i] = name
 			continue
 		}
-		files[i] = cleanFileName(name) + "~" + canonical.SumString(name).Short()
+		files[i] = cleanFileName(name) + "~" + canonical.SumString(name).String()[:nameDigits]
 	}
 	return apart(names, files)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/audit"
@@ -101,8 +102,6 @@ func (p *Project) AuditLog(ctx context.Context, args []string) ([]audit.Event, e
 	})
 }
 
-// shortestID is how many digits of a decision's id name it.
-const shortestID = 8
 
 // FindDecision returns the decision of an id or of its first digits.
 func (p *Project) FindDecision(id string) (*trust.Decision, error) {
@@ -110,23 +109,11 @@ func (p *Project) FindDecision(id string) (*trust.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(id) < shortestID {
-		return nil, fmt.Errorf("%q: give the first %d digits of the id or more", id, shortestID)
+	found, err := canonical.MatchDigest(id, slices.Values(a.ledger.IDs()))
+	if err != nil {
+		return nil, &hintError{fmt.Errorf("the decision %w", err), fmt.Sprintf("`%s audit log --format json` has the ids in whole", p.Env.Program)}
 	}
-	var found *trust.Decision
-	for _, d := range a.ledger.IDs() {
-		if !strings.HasPrefix(d.String(), id) {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("several decisions begin with %s; give more digits", id)
-		}
-		found = a.ledger.Decision(d)
-	}
-	if found == nil {
-		return nil, &hintError{fmt.Errorf("there is no decision %s", id), fmt.Sprintf("`%s audit log` lists them", p.Env.Program)}
-	}
-	return found, nil
+	return a.ledger.Decision(found), nil
 }
 
 // Reverted is the outcome of a revert.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/drift"
@@ -243,25 +242,17 @@ func reviewDigest(statements []trust.Statement) canonical.Digest {
 	return canonical.Sum(all)
 }
 
-// shortestPrefix is how many digits of a digest name it.
-const shortestPrefix = 16
-
 // MatchHash finds the one item of a review that item names and whose digest is
 // hash or begins with it. Nothing is approved by name alone.
 func (p *Project) MatchHash(r *Review, item, hash string) ([]surface.Key, error) {
-	if len(hash) < shortestPrefix {
-		return nil, fmt.Errorf("--hash %s: give the whole digest, or its first %d digits or more", hash, shortestPrefix)
-	}
-	var keys []surface.Key
-	for _, it := range r.Items {
-		if strings.HasPrefix(it.Digest.String(), hash) {
-			keys = append(keys, it.Key)
+	digest, err := canonical.MatchDigest(hash, func(yield func(canonical.Digest) bool) {
+		for _, it := range r.Items {
+			if !yield(it.Digest) {
+				return
+			}
 		}
-	}
-	switch len(keys) {
-	case 1:
-		return keys, nil
-	case 0:
+	})
+	if errors.Is(err, canonical.ErrNoDigest) {
 		if err := p.disabled(r, item); err != nil {
 			return nil, err
 		}
@@ -271,7 +262,19 @@ func (p *Project) MatchHash(r *Review, item, hash string) ([]surface.Key, error)
 		}
 		return nil, &hintError{fmt.Errorf("%s has no text of the digest %s to approve: %s", item, hash, why), fmt.Sprintf("look at it with `%s review`", p.Env.Program)}
 	}
-	return nil, fmt.Errorf("--hash %s: %d items of %s begin with it", hash, len(keys), item)
+	if err != nil {
+		return nil, fmt.Errorf("--hash %w", err)
+	}
+	var keys []surface.Key
+	for _, it := range r.Items {
+		if it.Digest == digest {
+			keys = append(keys, it.Key)
+		}
+	}
+	if len(keys) > 1 {
+		return nil, fmt.Errorf("--hash %s: %d items of %s have this digest", hash, len(keys), item)
+	}
+	return keys, nil
 }
 
 // disabled refuses an item that is disabled: it has to be enabled first.

@@ -3,8 +3,6 @@ package project
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
@@ -21,33 +19,25 @@ type restoredText struct {
 	digest, gateway canonical.Digest
 }
 
-// shortDigest is how many digits of a digest the lists show.
-const shortDigest = 12
 
-// approvedDigest is the digest that a person names by its first digits: of those
-// that were approved once. A whole digest is taken as it is.
-func approvedDigest(steps []trust.Step, digits string) (canonical.Digest, error) {
-	if len(digits) < shortDigest || len(digits) >= 2*len(canonical.Digest{}) {
-		to, err := canonical.ParseDigest(digits)
-		if err != nil {
-			return to, &hintError{fmt.Errorf("--to: %w", err), fmt.Sprintf("give the whole digest, or its first %d digits or more", shortDigest)}
-		}
+// approvedDigest is the digest that a person names: of those that were approved
+// once, or any that is given in whole.
+func approvedDigest(steps []trust.Step, text string) (canonical.Digest, error) {
+	if to, err := canonical.ParseDigest(text); err == nil {
 		return to, nil
 	}
-	var found []canonical.Digest
-	for _, s := range steps {
-		puts := s.Action == trust.Approve || s.Action == trust.Rollback
-		if digest := s.Item.Digest; s.Counts && puts && strings.HasPrefix(digest.String(), digits) && !slices.Contains(found, digest) {
-			found = append(found, digest)
+	to, err := canonical.MatchDigest(text, func(yield func(canonical.Digest) bool) {
+		for _, s := range steps {
+			puts := s.Action == trust.Approve || s.Action == trust.Rollback
+			if s.Counts && puts && !yield(s.Item.Digest) {
+				return
+			}
 		}
+	})
+	if err != nil {
+		return to, &hintError{fmt.Errorf("--to %w", err), "name one that the audit log shows as approved"}
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return canonical.Digest{}, &hintError{fmt.Errorf("--to %s: no approved text has a digest that begins with it", digits), "name one that the audit log shows as approved"}
-	}
-	return canonical.Digest{}, fmt.Errorf("--to %s: %d approved texts have a digest that begins with it", digits, len(found))
+	return to, nil
 }
 
 // earlierText finds the text of a digest: the approved copy beside the locked
