@@ -46,6 +46,7 @@ var commands = []command{
 
 	{"list", "look", "List the locked servers and their items.", maker[listCmd]()},
 	{"show", "look", "Show a server or one definition as it is locked.", maker[showCmd]()},
+	{"explain", "look", "Say what a finding's code means and what to do.", maker[explainCmd]()},
 	{"hash", "look", "Print the hashes of one definition.", maker[hashCmd]()},
 
 	{"demo", "other", "See a rug pull caught, in a temporary repository.", maker[demoCmd]()},

@@ -12,7 +12,9 @@ import (
 )
 
 type hashCmd struct {
-	Kind string `enum:"tool,prompt,resource,resourceTemplate" default:"tool" help:"What the definition is: ${enum}."`
+	Kind   string `enum:"tool,prompt,resource,resourceTemplate" default:"tool" help:"What the definition is: ${enum}."`
+	Format string `enum:"json,text" default:"json" help:"The format on standard output: ${enum}."`
+
 	File string `arg:"" optional:"" default:"-" help:"The file that holds one definition; - for standard input."`
 }
 
@@ -56,7 +58,11 @@ func (c *hashCmd) Run(a *app) error {
 	if t := d.Tool; t != nil {
 		out.NameHash, out.DescriptionHash, out.InputSchemaHash = &t.Name, &t.Description, &t.InputSchema
 	}
-	return a.printJSON(out)
+	return a.result(resultFlags{c.Format}, out, func() error {
+		rows := [][]string{{string(out.Kind), shown(out.Name)}, {"digest", out.Digest.String()}, {"gatewayDigest", out.GatewayDigest.String()}}
+		_, err := fmt.Fprint(a.stdout, columns(rows))
+		return err
+	})
 }
 
 // readInput reads a file or, for -, standard input; one byte more than a

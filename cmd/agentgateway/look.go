@@ -4,7 +4,9 @@ import (
 	"agentgateway-lock/pkg/source"
 	"fmt"
 	"strings"
+	"time"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/project"
 	"agentgateway-lock/pkg/surface"
@@ -13,16 +15,21 @@ import (
 )
 
 type listCmd struct {
-	JSON bool `name:"json" help:"Print JSON."`
+	resultFlags
+
+	Long bool `help:"Show who approved what is in force, and since when."`
 }
 
 // listed is one line of list.
 type listed struct {
-	Server string `json:"server"`
-	Kind   string `json:"kind"`
-	Name   string `json:"name,omitempty"`
-	State  string `json:"state"`
-	Digest string `json:"digest,omitempty"`
+	Server string   `json:"server"`
+	Kind   string   `json:"kind"`
+	Name   string   `json:"name,omitempty"`
+	State  string   `json:"state"`
+	Digest string   `json:"digest,omitempty"`
+	Source string   `json:"source,omitempty"`     // of a source: what runs or is contacted
+	By     []string `json:"approvedBy,omitempty"` // the persons behind what is in force
+	At     int64    `json:"approvedAt,omitempty"` // in seconds since 1970
 }
 
 func (c *listCmd) Run(a *app, g *globals) error {
@@ -46,19 +53,21 @@ func (c *listCmd) Run(a *app, g *globals) error {
 	if !state.Unsigned {
 		decide(rows, state)
 	}
-	if c.JSON {
-		return a.printJSON(rows)
-	}
-	lines := [][]string{{"SERVER", "KIND", "NAME", "STATE", "DIGEST"}}
-	for _, r := range rows {
-		digest := r.Digest
-		if len(digest) > 12 {
-			digest = digest[:12]
+	return a.result(c.resultFlags, rows, func() error {
+		lines := [][]string{{"SERVER", "KIND", "NAME", "STATE", "DIGEST"}}
+		if c.Long {
+			lines[0] = append(lines[0], "APPROVED BY")
 		}
-		lines = append(lines, []string{shown(r.Server), r.Kind, shown(r.Name), r.State, digest})
-	}
-	_, err = fmt.Fprint(a.stdout, columns(lines))
-	return err
+		for _, r := range rows {
+			line := []string{shown(r.Server), r.Kind, shown(r.Name + r.Source), r.State, r.Digest[:min(len(r.Digest), canonical.ShortDigits)]}
+			if c.Long && len(r.By) > 0 {
+				line = append(line, fmt.Sprintf("%s, %s", words(r.By), time.Unix(r.At, 0).UTC().Format(time.DateOnly)))
+			}
+			lines = append(lines, line)
+		}
+		_, err := fmt.Fprint(a.stdout, columns(lines))
+		return err
+	})
 }
 
 // shown escapes and clips a name for one cell.
@@ -66,20 +75,26 @@ func shown(s string) string { return textcheck.Terminal(textcheck.Clip(s, 60)) }
 
 func listServer(s *lockfile.Server) []listed {
 	rows := []listed{{Server: s.Name, Kind: string(surface.KindServer), State: lockedState(s.Absent)}}
+	if s.Source != nil {
+		rows = append(rows, listed{
+			Server: s.Name, Kind: string(surface.KindSource), State: lockedState(s.Absent),
+			Digest: lockfile.SourceDigest(s).String(), Source: project.DescribeSource(s.Source),
+		})
+	}
 	if s.Instructions != nil {
-		rows = append(rows, listed{s.Name, string(surface.KindInstructions), "", lockedState(s.Instructions.Absent), s.Instructions.Hash.String()})
+		rows = append(rows, listed{Server: s.Name, Kind: string(surface.KindInstructions), State: lockedState(s.Instructions.Absent), Digest: s.Instructions.Hash.String()})
 	}
 	for _, k := range surface.ListKinds() {
 		for _, it := range s.Lists[k.Kind] {
-			digest := ""
+			row := listed{Server: s.Name, Kind: string(k.Kind), Name: it.Name, State: lockedState(it.Absent)}
 			if !it.Digest.IsZero() {
-				digest = it.Digest.String()
+				row.Digest = it.Digest.String()
 			}
-			rows = append(rows, listed{s.Name, string(k.Kind), it.Name, lockedState(it.Absent), digest})
+			rows = append(rows, row)
 		}
 	}
 	for _, r := range s.Refused {
-		rows = append(rows, listed{s.Name, string(r.Kind), r.Name, "refused: " + string(r.Rule), ""})
+		rows = append(rows, listed{Server: s.Name, Kind: string(r.Kind), Name: r.Name, State: "refused: " + string(r.Rule)})
 	}
 	return rows
 }
@@ -94,6 +109,9 @@ func decide(rows []listed, state *trust.State) {
 			continue
 		}
 		r.State = string(it.Status)
+		if it.InForce != nil {
+			r.By, r.At = it.InForce.By, it.InForce.At.Unix()
+		}
 		source := state.Item(surface.Key{Server: r.Server, Kind: surface.KindSource})
 		if it.Kind == surface.KindServer && it.Status == trust.Approved && source != nil {
 			r.State = string(source.Status)
