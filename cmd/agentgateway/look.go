@@ -78,7 +78,7 @@ func listServer(s *lockfile.Server) []listed {
 	if s.Source != nil {
 		rows = append(rows, listed{
 			Server: s.Name, Kind: string(surface.KindSource), State: lockedState(s.Absent),
-			Digest: lockfile.SourceDigest(s).String(), Source: project.DescribeSource(s.Source),
+			Digest: lockfile.SourceDigest(s).String(), Source: source.Describe(s.Source),
 		})
 	}
 	if s.Instructions != nil {
