@@ -26,6 +26,7 @@ help: ## Show this list
 build: ## Build the commands into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
 	ln -sf agentgateway bin/agentgateway-lock
+	bin/agentgateway-lock man >bin/agentgateway-lock.1
 
 .PHONY: install
 install: ## Install agentgateway, as agentgateway-lock too, where go install puts commands

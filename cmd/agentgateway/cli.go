@@ -52,6 +52,10 @@ var commands = []command{
 	{"demo", "other", "See a rug pull caught, in a temporary repository.", maker[demoCmd]()},
 	{"version", "other", "Print the version.", maker[versionCmd]()},
 	{"completion", "other", "Print a completion script for a shell.", maker[completionCmd]()},
+
+	// For scripts and packages; the help does not name them.
+	{"complete", "", "Print names of the lockfile that a shell can offer.", maker[completeCmd]()},
+	{"man", "", "Print the manual page.", maker[manCmd]()},
 }
 
 // groups are the headings of the help.
@@ -67,16 +71,20 @@ var groups = []kong.Group{
 type unbuilt struct{}
 
 // commandOptions tells kong the commands. Only the one that args name has its
-// flags; the completion script needs those of all.
+// flags; the completion script and the manual need those of all.
 func commandOptions(args []string) []kong.Option {
 	word := commandWordOf(args)
 	options := []kong.Option{kong.ExplicitGroups(groups)}
 	for _, c := range commands {
 		var made any = &unbuilt{}
-		if c.name == word || word == "completion" {
+		if c.name == word || word == "completion" || word == "man" {
 			made = c.make()
 		}
-		options = append(options, kong.DynamicCommand(c.name, c.help, c.group, made))
+		var tags []string
+		if c.group == "" {
+			tags = []string{`hidden:""`}
+		}
+		options = append(options, kong.DynamicCommand(c.name, c.help, c.group, made, tags...))
 	}
 	return options
 }

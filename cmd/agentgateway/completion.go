@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"agentgateway-lock/pkg/surface"
 )
 
 type completionCmd struct {
@@ -22,9 +26,10 @@ func (c *completionCmd) Run(a *app) error {
 // commandWord is one node of the command line: the words that lead to it and what
 // may come next.
 type commandWord struct {
-	path string // words separated by a space; empty for the program itself
-	help string
-	next []string // sub-commands and flags
+	path  string // words separated by a space; empty for the program itself
+	help  string
+	next  []string // sub-commands and flags
+	names string   // what its arguments name: server, item, or nothing that is known
 }
 
 func commandWords(n *kong.Node, path string) []commandWord {
@@ -32,6 +37,11 @@ func commandWords(n *kong.Node, path string) []commandWord {
 	for _, group := range n.AllFlags(true) {
 		for _, f := range group {
 			w.next = append(w.next, "--"+f.Name)
+		}
+	}
+	for _, p := range n.Positional {
+		if p.Name == "server" || p.Name == "item" {
+			w.names = p.Name
 		}
 	}
 	var out []commandWord
@@ -46,11 +56,20 @@ func commandWords(n *kong.Node, path string) []commandWord {
 	return append([]commandWord{w}, out...)
 }
 
+// paths spells the words that lead to a command as a pattern of a shell's case.
+func paths(commands []commandWord) string {
+	var quoted []string
+	for _, c := range commands[1:] {
+		quoted = append(quoted, fmt.Sprintf("%q", c.path))
+	}
+	return strings.Join(quoted, "|")
+}
+
 // cases spells the words after each path as the arms of a shell's case.
 func cases(commands []commandWord) string {
 	var b strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&b, "    %q) words=%q ;;\n", c.path, strings.Join(c.next, " "))
+		fmt.Fprintf(&b, "    %q) words=%q names=%q ;;\n", c.path, strings.Join(c.next, " "), c.names)
 	}
 	return b.String()
 }
@@ -68,40 +87,38 @@ func identifier(program string) string {
 func bashCompletion(program string, commands []commandWord) string {
 	return fmt.Sprintf(`# bash completion of %[1]s: source it, or put it where bash-completion looks.
 _%[2]s() {
-  local path="" words="" i
+  local path="" words="" names="" current="${COMP_WORDS[COMP_CWORD]}" i
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in -*) ;; *) path="${path:+$path }${COMP_WORDS[i]}" ;; esac
+    case "${path:+$path }${COMP_WORDS[i]}" in
+    %[3]s) path="${path:+$path }${COMP_WORDS[i]}" ;;
+    esac
   done
   case "$path" in
-%[3]s    *) COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+%[4]s  esac
+  [[ -n "$names" && "$current" != -* ]] && words+=" $(%[1]s complete "$names" 2>/dev/null)"
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _%[2]s %[1]s
-`, program, identifier(program), cases(commands))
+`, program, identifier(program), paths(commands), cases(commands))
 }
 
 func zshCompletion(program string, commands []commandWord) string {
 	return fmt.Sprintf(`#compdef %[1]s
 # zsh completion of %[1]s: put it in a folder of fpath as _%[1]s.
 _%[2]s() {
-  local path="" words="" word
-  for word in "${(@)words_before}"; do path="${path:+$path }$word"; done
-  case "$path" in
-%[3]s    *) _files; return ;;
-  esac
-  compadd -- ${=words}
-}
-_%[2]s_entry() {
-  local -a words_before
-  local i
+  local path_words="" words_next="" names="" i
   for ((i = 2; i < CURRENT; i++)); do
-    [[ "${words[i]}" == -* ]] || words_before+=("${words[i]}")
+    case "${path_words:+$path_words }${words[i]}" in
+    %[3]s) path_words="${path_words:+$path_words }${words[i]}" ;;
+    esac
   done
-  _%[2]s
+  case "$path_words" in
+%[4]s  esac
+  [[ -n "$names" && "${words[CURRENT]}" != -* ]] && words_next+=" $(%[1]s complete "$names" 2>/dev/null)"
+  compadd -- ${=words_next} || _files
 }
-compdef _%[2]s_entry %[1]s
-`, program, identifier(program), cases(commands))
+compdef _%[2]s %[1]s
+`, program, identifier(program), paths(commands), strings.ReplaceAll(cases(commands), " words=", " words_next="))
 }
 
 func fishCompletion(program string, commands []commandWord) string {
@@ -122,6 +139,46 @@ func fishCompletion(program string, commands []commandWord) string {
 				fmt.Fprintf(&b, "complete -c %s -n %q -l %s\n", program, "__fish_seen_subcommand_from "+word, flag)
 			}
 		}
+		if c.names != "" {
+			fmt.Fprintf(&b, "complete -c %s -f -n %q -a %q\n", program, "__fish_seen_subcommand_from "+word, "("+program+" complete "+c.names+" 2>/dev/null)")
+		}
 	}
 	return b.String()
+}
+
+// completeCmd prints the names that completion scripts offer.
+type completeCmd struct {
+	What string `arg:"" enum:"server,item" help:"What to name: ${enum}."`
+}
+
+// completable are the names that a shell takes as they are: a completion script
+// must not evaluate what a lockfile says.
+var completable = regexp.MustCompile(`^[A-Za-z0-9_.@+][A-Za-z0-9_.@+/-]*$`)
+
+func (c *completeCmd) Run(a *app, g *globals) error {
+	p, err := a.open(g, sourcesFlags{})
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it was only read
+	file, err := p.Load()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range file.Servers {
+		names = append(names, s.Name)
+		for _, k := range surface.ListKinds() {
+			for _, it := range s.Lists[k.Kind] {
+				if c.What == "item" {
+					names = append(names, s.Name+"/"+it.Name)
+				}
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !completable.MatchString(name) })
+	for _, name := range slices.Compact(names) {
+		fmt.Fprintln(a.stdout, name)
+	}
+	return nil
 }
