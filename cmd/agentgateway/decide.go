@@ -279,7 +279,10 @@ func (a *app) decide(g *globals, f decideFlags, action trust.Action, item, to st
 		return err
 	}
 	a.decided(done)
-	return nil
+	if action == trust.Reject {
+		_, err = fmt.Fprintf(a.stdout, "`%s audit log %s` shows earlier texts; `%[1]s rollback %[2]s --to DIGEST` locks one again.\n", a.program, textcheck.Terminal(item))
+	}
+	return err
 }
 
 // itemCmd is a decision about one item.

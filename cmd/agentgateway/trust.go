@@ -35,7 +35,7 @@ func (a *app) openTrust(g *globals, f trustFlags) (*project.Project, error) {
 type trustInitCmd struct {
 	signFlags
 
-	As     string `required:"" placeholder:"PRINCIPAL" help:"Who you are, as in alice@example.com."`
+	As     string `placeholder:"PRINCIPAL" help:"Who you are, as in alice@example.com (default: the address that git knows)."`
 	Person string `placeholder:"NAME" help:"The person behind the principal (default: the principal)."`
 }
 
@@ -49,7 +49,7 @@ func (c *trustInitCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n", textcheck.Terminal(c.As), committed(change.Commit))
+	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n", textcheck.Terminal(change.Principal), committed(change.Commit))
 	fmt.Fprintf(a.stdout, "`%s trust add` lists another person;\n`%[1]s review` shows what waits for a decision.\n\n", a.program)
 	return a.pin(change)
 }

@@ -101,7 +101,10 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if len(file.Servers) == 0 {
 		next = fmt.Sprintf("Nothing is pinned yet. Settle what is said above, then run `%s lock`; another `%[1]s init` is not needed.", p.Env.Program)
 	}
-	rep.Advice = append(rep.Advice, next, fmt.Sprintf("Run `%s trust init --as you@example.com` to have every change approved by a person, with a signature.", p.Env.Program))
+	rep.Advice = append(rep.Advice, next)
+	if !p.exists(trustFolder) {
+		rep.Advice = append(rep.Advice, fmt.Sprintf("Run `%s trust init` to have every change approved by a person, with a signature.", p.Env.Program))
+	}
 	if original {
 		rep.Advice = append(rep.Advice, OriginalName+" is as it was; remove it once nothing reads it any more.")
 	}

@@ -95,6 +95,9 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 			return nil, unwritten(err)
 		}
 		rep.Subject = wrote(p.Path, result)
+		if len(result.Written) > 0 && p.exists(trustFolder) {
+			rep.Advice = append(rep.Advice, fmt.Sprintf("Run `%s review` to see what now waits for a decision.", p.Env.Program))
+		}
 		if err := p.remember(next.sources); err != nil {
 			return nil, fmt.Errorf("remembering the settled sources: %w", err)
 		}

@@ -82,7 +82,7 @@ func (p *Project) decidable() (*lockfile.File, authority, error) {
 }
 
 func errNoTrustList(program string) error {
-	return &hintError{fmt.Errorf("the repository has no trust list, so what is locked counts as approved"), fmt.Sprintf("`%s trust init --as you@example.com` starts one", program)}
+	return &hintError{fmt.Errorf("the repository has no trust list, so what is locked counts as approved"), fmt.Sprintf("`%s trust init` starts one", program)}
 }
 
 // mustFit refuses a lockfile whose hashes or copies do not fit: what would be

@@ -19,14 +19,15 @@ const allowedSigners = lockfile.Folder + "/allowed_signers"
 
 // TrustChange is the outcome of a change to the trust list.
 type TrustChange struct {
-	Version int
-	Digest  canonical.Digest
-	Waiting []trust.Quorum // signatures that are missing; empty where it is in force
-	Commit  string         // empty where nothing was committed
+	Version   int
+	Digest    canonical.Digest
+	Waiting   []trust.Quorum // signatures that are missing; empty where it is in force
+	Commit    string         // empty where nothing was committed
+	Principal string         // who was listed as the first; empty for later versions
 }
 
 // TrustInit writes and signs version 1 of a trust list, with one signer who is
-// admin and approver.
+// admin and approver. An empty principal stands for the address that git knows.
 func (p *Project) TrustInit(ctx context.Context, principal, person string, s Signing) (*TrustChange, error) {
 	there, err := workTree{p}.entries(trustFolder)
 	if err != nil {
@@ -42,6 +43,13 @@ func (p *Project) TrustInit(ctx context.Context, principal, person string, s Sig
 	if err != nil {
 		return nil, err
 	}
+	if principal == "" {
+		user, err := p.repo.User(ctx)
+		if err != nil {
+			return nil, &hintError{err, "or name yourself with --as you@example.com"}
+		}
+		principal = user.Email
+	}
 	if person == "" {
 		person = principal
 	}
@@ -54,7 +62,11 @@ func (p *Project) TrustInit(ctx context.Context, principal, person string, s Sig
 		return nil, err
 	}
 	subject := fmt.Sprintf("Start the list of who may approve, with %s", principal)
-	return p.putVersion(ctx, nil, version, s, signer, subject)
+	change, err := p.putVersion(ctx, nil, version, s, signer, subject)
+	if err == nil {
+		change.Principal = principal
+	}
+	return change, err
 }
 
 // TrustNext writes and signs the next trust version. make tells what changes; it
@@ -183,7 +195,7 @@ func (p *Project) TrustList() (*TrustList, error) {
 		return nil, err
 	}
 	if a.chain == nil {
-		return nil, &hintError{errors.New("there is no trust list"), fmt.Sprintf("`%s trust init --as you@example.com` starts one", p.Env.Program)}
+		return nil, &hintError{errors.New("there is no trust list"), fmt.Sprintf("`%s trust init` starts one", p.Env.Program)}
 	}
 	list := &TrustList{Chain: a.chain}
 	file, err := p.Load()
