@@ -8,8 +8,8 @@ import (
 // Rule names why a text is refused.
 type Rule string
 
-// The rules. Shape and DuplicateName are judged by pkg/surface, which knows what
-// a definition is; they stand here so that all rules stand in one place.
+// The rules. Shape, DuplicateName and Secret are judged by pkg/surface, which knows
+// what a definition is; they are here so that all rules are in one place.
 const (
 	RuleNumber        Rule = "number"         // the canonical form is another decimal value
 	RuleDuplicateKey  Rule = "duplicate-key"  // a member stands twice in one object
@@ -19,11 +19,12 @@ const (
 	RuleSize          Rule = "size"           // longer than the limit
 	RuleShape         Rule = "shape"          // a wrong type for name, description or schema
 	RuleDuplicateName Rule = "duplicate-name" // several definitions bear the name
+	RuleSecret        Rule = "secret"         // it holds the value of a variable that the server was given
 )
 
 // Rules lists every rule, in the order of the constants.
 func Rules() []Rule {
-	return []Rule{RuleNumber, RuleDuplicateKey, RuleUnicode, RuleSyntax, RuleDepth, RuleSize, RuleShape, RuleDuplicateName}
+	return []Rule{RuleNumber, RuleDuplicateKey, RuleUnicode, RuleSyntax, RuleDepth, RuleSize, RuleShape, RuleDuplicateName, RuleSecret}
 }
 
 // A Refusal says which rule a text breaks and where.

@@ -24,6 +24,9 @@ type Connection struct {
 	Env       map[string]string // besides what every child process gets
 	URL       string
 	Headers   map[string]string
+	// Values are those of the variables that were expanded, to be taken out of what
+	// is shown.
+	Values *Values
 	// AllowPrivate is the lockfile's own; the caller sets it where the
 	// configuration is what is connected to.
 	AllowPrivate bool
@@ -66,7 +69,7 @@ func (s *Server) Connect(lookup func(name string) (string, bool), workspace stri
 	if len(s.Places) > 0 {
 		place = s.Places[0]
 	}
-	x := expander{lookup, workspace, place}
+	x := expander{lookup, workspace, place, map[string]string{}}
 	return x.connection(&s.launch)
 }
 
@@ -78,7 +81,7 @@ func ConnectSource(name string, src *source.Source, lookup func(name string) (st
 	if err != nil {
 		return Connection{}, err
 	}
-	x := expander{lookup, workspace, finding.Place{Server: name}}
+	x := expander{lookup, workspace, finding.Place{Server: name}, map[string]string{}}
 	c, err := x.connection(l)
 	c.AllowPrivate = src.AllowPrivate
 	return c, err
@@ -149,6 +152,7 @@ type expander struct {
 	lookup    func(string) (string, bool)
 	workspace string
 	place     finding.Place
+	expanded  map[string]string // the variables that were set
 }
 
 func (x *expander) connection(l *launch) (Connection, error) {
@@ -188,7 +192,13 @@ func (x *expander) connection(l *launch) (Connection, error) {
 	if l.envFile != nil {
 		c.Env = maps.Clone(l.envFile.values)
 		maps.Copy(c.Env, env)
+		for name, value := range l.envFile.values {
+			if len(findRuns(name, value)) > 0 { // most of such a file are settings
+				x.expanded[name] = value
+			}
+		}
 	}
+	c.Values = NewValues(x.expanded)
 	if l.transport == source.Stdio && !filepath.IsAbs(c.Cwd) {
 		c.Cwd = filepath.Join(x.workspace, c.Cwd)
 	}
@@ -254,6 +264,9 @@ func (x *expander) value(member string, r *reference) (string, error) {
 		return "", &UnsetError{"HOME", x.place, member}
 	}
 	if s, ok := x.lookup(r.variable); ok {
+		if !r.hasDefault || s != r.fallback { // a default is no secret: the source shows it
+			x.expanded[r.variable] = s
+		}
 		return s, nil
 	}
 	if r.hasDefault {

@@ -93,6 +93,7 @@ func TestConnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = Connection{Transport: source.HTTP, URL: "https://h.example/mcp?k=k", Headers: map[string]string{"Authorization": "Bearer k"}}
+	c.Values = nil
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
 	}

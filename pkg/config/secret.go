@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func (f *runFinder) userAndPassword(name string) {
 	if name != "-u" && name != "--user" && name != "--userpwd" && name != "--proxy-user" {
 		return
 	}
-	i := strings.IndexByte(string(f.text), ':')
+	i := bytes.IndexByte(f.text, ':')
 	if i > 0 && !ordinary(string(f.text[i+1:])) && !strings.Contains(string(f.text[i:]), "/") {
 		f.add(i+1, len(f.text), "the password given to "+name, "PASSWORD")
 	}
@@ -154,7 +155,7 @@ func (f *runFinder) userAndPassword(name string) {
 
 // forms finds what is a secret by its form, wherever it stands.
 func (f *runFinder) forms() {
-	for _, t := range tokenForms {
+	for _, t := range tokenForms() {
 		for _, m := range t.form.FindAllSubmatchIndex(f.text, -1) {
 			group := m[len(m)-2:]
 			f.add(group[0], group[1], t.what, t.variable)
@@ -187,9 +188,9 @@ func (f *runFinder) pairs() {
 		option := m[2] > 0 && f.text[m[2]-1] == '-'
 		if strength != noName && (strings.ContainsAny(between, "=:") || option) && !strings.HasPrefix(string(f.text[m[6]:m[7]]), "//") {
 			end := m[7]
-			if i := strings.IndexByte(string(f.text[m[6]:end]), '&'); i >= 0 && strings.ContainsAny(string(f.text[:m[2]]), "?#&") {
+			if i := bytes.IndexByte(f.text[m[6]:end], '&'); i >= 0 && bytes.ContainsAny(f.text[:m[2]], "?#&") {
 				end = m[6] + i // the next member of a query
-			} else if strings.Trim(string(f.text[:m[2]]), "-") == "" && !strings.ContainsAny(string(f.text[m[6]:]), " \x00") {
+			} else if strings.Trim(string(f.text[:m[2]]), "-") == "" && !bytes.ContainsAny(f.text[m[6]:], " \x00") {
 				end = len(f.text) // one word, so all of it is the value
 			}
 			f.value(m[6], end, "the value of "+name, name, strength)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/canonical"
 	"bufio"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agentgateway-lock/pkg/canonical"
 )
 
 // secretRow is a line of testdata/secrets.tsv.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -19,34 +20,40 @@ func queryUnescape(s string) (string, bool) {
 
 // tokenForms are secrets that are known by how they are written. The last group of
 // a form is the secret.
-var tokenForms = []struct {
+var tokenForms = sync.OnceValue(func() []tokenForm {
+	return []tokenForm{
+		{"a token of GitHub", "GITHUB_TOKEN", token(`gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}`)},
+		{"a token of GitLab", "GITLAB_TOKEN", token(`gl(?:pat|dt|rt|ptt|cbt|oas)-[A-Za-z0-9_.-]{16,}`)},
+		{"a key of a model's API", "API_KEY", token(`sk-[A-Za-z0-9_-]{16,}|(?:gsk|hf|nvapi|r8|xai|pplx|fw|tvly|fc|jina|ctx7sk|exa|csk|lsv2_pt|lsv2_sk)[_-][A-Za-z0-9_-]{16,}`)},
+		{"a key of Stripe", "STRIPE_KEY", token(`(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}`)},
+		{"a token of Slack", "SLACK_TOKEN", token(`xox[abcdeprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}`)},
+		{"a webhook of Slack", "SLACK_WEBHOOK", regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`)},
+		{"a webhook of Discord", "DISCORD_WEBHOOK", regexp.MustCompile(`discord(?:app)?\.com/api/webhooks/([0-9]+/[A-Za-z0-9_-]{16,})`)},
+		{"a key of AWS", "AWS_ACCESS_KEY_ID", token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}`)},
+		{"a key of Google", "GOOGLE_API_KEY", token(`AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}`)},
+		{"a token of npm", "NPM_TOKEN", token(`npm_[A-Za-z0-9]{30,}`)},
+		{"a token of PyPI", "PYPI_TOKEN", token(`pypi-[A-Za-z0-9_-]{16,}`)},
+		{"a token of Docker", "DOCKER_TOKEN", token(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}`)},
+		{"a token of Atlassian", "ATLASSIAN_TOKEN", token(`AT[AC]TT3x[A-Za-z0-9_=-]{16,}`)},
+		{"a token of Notion, Linear, Figma or Airtable", "API_TOKEN", token(`ntn_[A-Za-z0-9]{16,}|secret_[A-Za-z0-9]{32,}|lin_(?:api|oauth)_[A-Za-z0-9]{16,}|figd_[A-Za-z0-9_-]{16,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{32,}`)},
+		{"a token of a cloud service", "API_TOKEN", token(`do[opr]_v1_[0-9a-f]{32,}|sbp_[0-9a-f]{32,}|shp(?:at|ss|ca|pa)_[0-9a-fA-F]{16,}|hv[sbr]\.[A-Za-z0-9_-]{16,}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{16,}|fo1_[A-Za-z0-9_-]{16,}|FlyV1 [A-Za-z0-9_,+/=-]{16,}|tskey-[A-Za-z0-9-]{16,}|ops_eyJ[A-Za-z0-9_-]{16,}|pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{16,}|EAAC[A-Za-z0-9]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|PMAK-[A-Za-z0-9-]{16,}|NRAK-[A-Z0-9]{16,}|key-[0-9a-f]{32}`)},
+		{"a token of a monitoring service", "API_TOKEN", token(`gl(?:sa|c)_[A-Za-z0-9_=+/-]{16,}|sntry[su]_[A-Za-z0-9_=+/-]{16,}|ph[xc]_[A-Za-z0-9]{16,}|dd[ap]_[A-Za-z0-9]{16,}`)},
+		{"a token of Telegram", "TELEGRAM_TOKEN", token(`[0-9]{8,10}:[A-Za-z0-9_-]{35}`)},
+		{"a token of Discord", "DISCORD_TOKEN", token(`[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`)},
+		{"a signed token", "TOKEN", token(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*`)},
+		{"a private key", "PRIVATE_KEY", regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$))`)},
+		{"a private key", "PRIVATE_KEY", token(`AGE-SECRET-KEY-1[A-Z0-9]{16,}`)},
+		{"a credential after its scheme", "TOKEN", regexp.MustCompile(`\b(?i:bearer|basic)\s+([A-Za-z0-9_.~+/-]{8,}=*)`)},
+		{"the password of an address", "PASSWORD", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/@:\x00]*:([^\s/\x00]{8,})@`)},
+		{"the password of an address", "PASSWORD", regexp.MustCompile(`\x00:([^\s/\x00]{8,})@`)},
+	}
+})
+
+// tokenForm is a way to write a secret. It takes a while to compile them all, which
+// only a run that reads configurations needs.
+type tokenForm struct {
 	what, variable string
 	form           *regexp.Regexp
-}{
-	{"a token of GitHub", "GITHUB_TOKEN", token(`gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}`)},
-	{"a token of GitLab", "GITLAB_TOKEN", token(`gl(?:pat|dt|rt|ptt|cbt|oas)-[A-Za-z0-9_.-]{16,}`)},
-	{"a key of a model's API", "API_KEY", token(`sk-[A-Za-z0-9_-]{16,}|(?:gsk|hf|nvapi|r8|xai|pplx|fw|tvly|fc|jina|ctx7sk|exa|csk|lsv2_pt|lsv2_sk)[_-][A-Za-z0-9_-]{16,}`)},
-	{"a key of Stripe", "STRIPE_KEY", token(`(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}`)},
-	{"a token of Slack", "SLACK_TOKEN", token(`xox[abcdeprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}`)},
-	{"a webhook of Slack", "SLACK_WEBHOOK", regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`)},
-	{"a webhook of Discord", "DISCORD_WEBHOOK", regexp.MustCompile(`discord(?:app)?\.com/api/webhooks/([0-9]+/[A-Za-z0-9_-]{16,})`)},
-	{"a key of AWS", "AWS_ACCESS_KEY_ID", token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}`)},
-	{"a key of Google", "GOOGLE_API_KEY", token(`AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}`)},
-	{"a token of npm", "NPM_TOKEN", token(`npm_[A-Za-z0-9]{30,}`)},
-	{"a token of PyPI", "PYPI_TOKEN", token(`pypi-[A-Za-z0-9_-]{16,}`)},
-	{"a token of Docker", "DOCKER_TOKEN", token(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}`)},
-	{"a token of Atlassian", "ATLASSIAN_TOKEN", token(`AT[AC]TT3x[A-Za-z0-9_=-]{16,}`)},
-	{"a token of Notion, Linear, Figma or Airtable", "API_TOKEN", token(`ntn_[A-Za-z0-9]{16,}|secret_[A-Za-z0-9]{32,}|lin_(?:api|oauth)_[A-Za-z0-9]{16,}|figd_[A-Za-z0-9_-]{16,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{32,}`)},
-	{"a token of a cloud service", "API_TOKEN", token(`do[opr]_v1_[0-9a-f]{32,}|sbp_[0-9a-f]{32,}|shp(?:at|ss|ca|pa)_[0-9a-fA-F]{16,}|hv[sbr]\.[A-Za-z0-9_-]{16,}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{16,}|fo1_[A-Za-z0-9_-]{16,}|FlyV1 [A-Za-z0-9_,+/=-]{16,}|tskey-[A-Za-z0-9-]{16,}|ops_eyJ[A-Za-z0-9_-]{16,}|pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{16,}|EAAC[A-Za-z0-9]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|PMAK-[A-Za-z0-9-]{16,}|NRAK-[A-Z0-9]{16,}|key-[0-9a-f]{32}`)},
-	{"a token of a monitoring service", "API_TOKEN", token(`gl(?:sa|c)_[A-Za-z0-9_=+/-]{16,}|sntry[su]_[A-Za-z0-9_=+/-]{16,}|ph[xc]_[A-Za-z0-9]{16,}|dd[ap]_[A-Za-z0-9]{16,}`)},
-	{"a token of Telegram", "TELEGRAM_TOKEN", token(`[0-9]{8,10}:[A-Za-z0-9_-]{35}`)},
-	{"a token of Discord", "DISCORD_TOKEN", token(`[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`)},
-	{"a signed token", "TOKEN", token(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*`)},
-	{"a private key", "PRIVATE_KEY", regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$))`)},
-	{"a private key", "PRIVATE_KEY", token(`AGE-SECRET-KEY-1[A-Z0-9]{16,}`)},
-	{"a credential after its scheme", "TOKEN", regexp.MustCompile(`\b(?i:bearer|basic)\s+([A-Za-z0-9_.~+/-]{8,}=*)`)},
-	{"the password of an address", "PASSWORD", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/@:\x00]*:([^\s/\x00]{8,})@`)},
-	{"the password of an address", "PASSWORD", regexp.MustCompile(`\x00:([^\s/\x00]{8,})@`)},
 }
 
 // token is the form of a token that does not go on to the left.
@@ -182,7 +189,7 @@ func generated(s string) bool {
 			}
 			last := rune(piece[i-1])
 			pairs++
-			if charClass(last) != charClass(r) && !(unicode.IsUpper(last) && unicode.IsLower(r)) {
+			if charClass(last) != charClass(r) && (!unicode.IsUpper(last) || !unicode.IsLower(r)) {
 				changes++
 			}
 		}

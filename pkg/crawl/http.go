@@ -43,7 +43,7 @@ func (l *Lister) newEndpoint(t Target) (*endpoint, error) {
 	if err := judgeName(u.Hostname()); err != nil {
 		return nil, err
 	}
-	l.opts.Progress(Event{t.Name, EventContact, u.Host})
+	l.tell(t, EventContact, u.Host)
 	return e, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/surface"
 )
@@ -28,6 +29,12 @@ type Listing struct {
 // does not offer (-32601) has no entry in the surface's Lists. A session that the
 // server has forgotten is begun again, once.
 func (s *Session) List(ctx context.Context, covers []string) (*Listing, error) {
+	listing, err := s.listTwice(ctx, covers)
+	return listing, s.target.hide(err)
+}
+
+// listTwice lists once more where the session was lost.
+func (s *Session) listTwice(ctx context.Context, covers []string) (*Listing, error) {
 	listing, err := s.list(ctx, covers)
 	var lost *ProtocolError
 	if !errors.As(err, &lost) || !lost.sessionLost {
@@ -51,6 +58,10 @@ func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 	)
 	if s.instructions != nil && slices.Contains(covers, surface.CoverInstructions) {
 		out.Instructions = surface.NewInstructions(*s.instructions)
+		if s.target.Values.In([]byte(*s.instructions)) {
+			out.Refused = append(out.Refused, surface.Refused{Kind: surface.KindInstructions, Rule: canonical.RuleSecret, Raw: out.Instructions.Hash})
+			out.Instructions = nil
+		}
 	}
 	for _, kind := range surface.ListKinds() {
 		if !slices.Contains(covers, kind.Cover) {
@@ -64,7 +75,7 @@ func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, refused := surface.NewList(kind.Kind, raws)
+		list, refused := surface.NewListWithout(kind.Kind, raws, s.target.Values.In)
 		out.Lists[kind.Kind] = list
 		out.Refused = append(out.Refused, refused...)
 	}

@@ -57,9 +57,14 @@ type ServerInfo struct {
 // Open starts or contacts a server and settles the protocol version. The session
 // must be closed.
 func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
+	s, err := l.open(ctx, t)
+	return s, t.hide(err)
+}
+
+func (l *Lister) open(ctx context.Context, t Target) (*Session, error) {
 	switch t.Transport {
 	case source.Stdio:
-		l.opts.Progress(Event{t.Name, EventStart, t.Command})
+		l.tell(t, EventStart, t.Command)
 		connect := func(_ context.Context, b *budget) (*link, error) { return l.startLink(t, b) }
 		return l.negotiate(ctx, t, connect, true)
 	case source.HTTP, source.SSE:

@@ -28,7 +28,7 @@ func newStdioLink(l *Lister, t Target, p *Process, b *budget) (*link, error) {
 	tail := &tail{ended: make(chan struct{})}
 	go tail.follow(p.Stderr, func(line string) {
 		if !k.answered.Load() {
-			l.opts.Progress(Event{t.Name, EventStderr, line})
+			l.tell(t, EventStderr, line)
 		}
 	})
 	k.conn, k.noise = conn, func() int { return int(f.noise.Load()) }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+
+	"agentgateway-lock/pkg/config"
 )
 
 // A Target is one server with all that is needed to start or contact it.
@@ -23,6 +25,10 @@ type Target struct {
 	URL          string
 	Headers      map[string]string
 	AllowPrivate bool // loopback, private and unique-local addresses may be contacted
+
+	// Values are the secrets among all this: they are taken out of errors and
+	// events, and a definition that holds one is refused.
+	Values *config.Values
 }
 
 // Options are what a [Lister] is made of. The zero value lists with the real

@@ -245,7 +245,7 @@ func (p *parser) refused() (r surface.Refused, err error) {
 		switch string(key) {
 		case "kind":
 			err := p.text(&kind)
-			if _, ok := surface.ListKindOf(surface.Kind(kind)); err == nil && !ok {
+			if _, ok := surface.ListKindOf(surface.Kind(kind)); err == nil && !ok && kind != string(surface.KindInstructions) {
 				err = p.fail(at, "%q is not a kind of definition", kind)
 			}
 			return err

@@ -194,6 +194,7 @@ func (p *Project) target(s *subject) (crawl.Target, bool) {
 	return crawl.Target{
 		Name: s.name, Transport: conn.Transport, Command: conn.Command, Args: conn.Args, Cwd: conn.Cwd, Env: conn.Env,
 		URL: conn.URL, Headers: conn.Headers, AllowPrivate: s.source.AllowPrivate,
+		Values: conn.Values,
 	}, true
 }
 

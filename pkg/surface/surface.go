@@ -49,17 +49,24 @@ type List struct {
 	Definitions []Definition
 }
 
-// Refused is a definition that is not hashed.
+// Refused is a definition that is not hashed, or instructions that hold a secret.
 type Refused struct {
 	Kind Kind
 	Name string // where it could be read, else empty
 	Rule canonical.Rule
-	Raw  canonical.Digest // over the exact bytes
+	Raw  canonical.Digest // over the exact bytes; of instructions over their text
 }
 
 // NewList judges the definitions of one kind, in whatever order they were listed.
 // All that bear one name are refused by the rule duplicate-name.
 func NewList(kind Kind, raws [][]byte) (List, []Refused) {
+	return NewListWithout(kind, raws, nil)
+}
+
+// NewListWithout is [NewList] that refuses, by the rule secret, each definition whose
+// canonical form holds what must not be shown, and leaves out the name of one whose
+// name does. Nil holds nothing.
+func NewListWithout(kind Kind, raws [][]byte, secret func(text []byte) bool) (List, []Refused) {
 	var (
 		r       Reader
 		list    = List{Definitions: make([]Definition, 0, len(raws))}
@@ -78,9 +85,18 @@ func NewList(kind Kind, raws [][]byte) (List, []Refused) {
 			continue
 		}
 		count[d.Name]++
+		if secret != nil && secret(d.Canonical) {
+			refused = append(refused, Refused{kind, d.Name, canonical.RuleSecret, canonical.Sum(raw)})
+			continue
+		}
 		list.Definitions = append(list.Definitions, d)
 	}
 	list.Definitions, refused = dropDuplicates(kind, id.ID, list.Definitions, refused, count, raws)
+	for i := range refused {
+		if secret != nil && secret([]byte(refused[i].Name)) {
+			refused[i].Name = ""
+		}
+	}
 	slices.SortFunc(list.Definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	SortRefused(refused)
 	return list, refused
