@@ -119,6 +119,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s), also after one has failed
 soak: ## Run the processor under load for several minutes
 	$(GO) test -tags soak -run Soak -count=1 -timeout 30m -v ./pkg/...
 
+.PHONY: publish-check
+publish-check: ## Say what an owner has to fill in before the project is published
+	@$(GO) run ./release/publishcheck
+
 .PHONY: clean
 clean: ## Remove what the other commands have made
 	rm -rf bin .cache e2e/node_modules

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"agentgateway-lock/internal/published"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 )
@@ -20,33 +21,6 @@ type InitOptions struct {
 	AllowPrivate []string // as in LockOptions
 	AllowLiteral []string // as in LockOptions
 }
-
-// WorkflowPath is where init writes the gate's workflow.
-const WorkflowPath = ".github/workflows/agentgateway.yml"
-
-// workflow is the gate as a GitHub workflow. It runs for pull requests of forks
-// too, with no secret and without starting what they bring.
-const workflow = `# Fails a pull request when an MCP server tells agents something else than
-# agentgateway.lock pins.
-name: agentgateway
-on:
-  pull_request:
-  push:
-    branches: [main]
-  merge_group:
-permissions:
-  contents: read
-jobs:
-  gate:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v5
-        with:
-          fetch-depth: 0
-          persist-credentials: false
-      # The command must be on the PATH: install it as the README says.
-      - run: agentgateway-lock ci
-`
 
 // attributesPath is where git reads them, and maxAttributes bounds the file.
 const (
@@ -155,7 +129,7 @@ func (p *Project) writeInit(attributes string, workflowToo bool) error {
 	if !workflowToo {
 		return nil
 	}
-	return unreadable(p.putFile(WorkflowPath, []byte(workflow)))
+	return unreadable(p.putFile(WorkflowPath, []byte(workflow(published.ActionRef))))
 }
 
 // WriteFile puts a whole file in place of the one before, in one step.

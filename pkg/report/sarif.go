@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agentgateway-lock/internal/published"
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
@@ -51,7 +52,7 @@ func SARIF(w io.Writer, r *Report) error {
 	return writeJSON(w, sarifLog{
 		Version: "2.1.0", Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Runs: []sarifRun{{
-			Tool:              sarifTool{sarifDriver{Name: "agentgateway-lock", Version: r.Version, Rules: b.descriptors}},
+			Tool:              sarifTool{sarifDriver{Name: "agentgateway-lock", Version: r.Version, InformationURI: published.Repository, Rules: b.descriptors}},
 			AutomationDetails: sarifAutomation{ID: "agentgateway/" + sarifMessage(r.Command) + "/" + sarifMessage(r.inRepository(r.Lockfile)) + "/"},
 			Invocations:       []sarifInvocation{invocation},
 			Results:           b.results,
@@ -78,7 +79,7 @@ func (b *sarifBuilder) addRules(findings []finding.Finding) {
 		if used[d.Code] {
 			b.rules[d.Code] = len(b.descriptors)
 			b.descriptors = append(b.descriptors, sarifRule{
-				ID: string(d.Code), ShortDescription: sarifText{sarifMessage(d.Meaning)}, FullDescription: sarifText{sarifMessage(d.Meaning)},
+				ID: string(d.Code), HelpURI: published.Page(published.Repository, "docs/codes.md#"+string(d.Code)), ShortDescription: sarifText{sarifMessage(d.Meaning)}, FullDescription: sarifText{sarifMessage(d.Meaning)},
 				Help: sarifText{sarifMessage(d.Action)}, DefaultConfiguration: sarifConfiguration{sarifLevel(d.Grade)},
 			})
 		}

@@ -27,14 +27,16 @@ type sarifTool struct {
 
 // sarifDriver is a toolComponent, section 3.19.
 type sarifDriver struct {
-	Name    string      `json:"name"`
-	Version string      `json:"version,omitempty"`
-	Rules   []sarifRule `json:"rules"`
+	Name           string      `json:"name"`
+	Version        string      `json:"version,omitempty"`
+	InformationURI string      `json:"informationUri,omitempty"`
+	Rules          []sarifRule `json:"rules"`
 }
 
 // sarifRule is a reportingDescriptor, section 3.49.
 type sarifRule struct {
 	ID                   string             `json:"id"`
+	HelpURI              string             `json:"helpUri,omitempty"`
 	ShortDescription     sarifText          `json:"shortDescription"`
 	FullDescription      sarifText          `json:"fullDescription"`
 	Help                 sarifText          `json:"help"`
