@@ -27,7 +27,7 @@ const module = "agentgateway-lock"
 // order is the order of packages: one imports only those before it.
 var order = []string{
 	"internal", "textcheck", "canonical", "surface", "source", "finding", "lockfile", "config", "gitrepo", "crawl", "drift", "sshsig",
-	"trust", "audit", "seal", "report", "extmcp", "processor", "serve", "gateway", "project",
+	"trust", "audit", "settled", "seal", "report", "extmcp", "processor", "serve", "gateway", "project",
 }
 
 // library is where packages of order live.

@@ -26,6 +26,7 @@ var commands = []command{
 	{"lock", "pin", "List every configured server and write the lockfile.", maker[lockCmd]()},
 	{"diff", "pin", "Show every change between the lockfile and the live servers, or between two commits.", maker[diffCmd]()},
 	{"ci", "pin", "Fail on drift and on anything not approved.", maker[ciCmd]()},
+	{"allow", "pin", "Accept the remote of this clone, so that what its default branch has may be started.", maker[allowCmd]()},
 
 	{"review", "approve", "Show all that waits for a decision.", maker[reviewCmd]()},
 	{"approve", "approve", "Approve what was reviewed, with one signature.", maker[approveCmd]()},

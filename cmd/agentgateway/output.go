@@ -102,19 +102,28 @@ func (a *app) env(name string) string {
 	return value
 }
 
+// stateDir is the folder for what this machine remembers; empty for none.
+func (a *app) stateDir(home string) string {
+	state := a.env("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		if home == "" {
+			return ""
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "agentgateway-lock")
+}
+
 // projectEnv is the outside world as a project sees it.
 func (a *app) projectEnv() project.Env {
 	home, _ := os.UserHomeDir() // without one there are no user-level files
 	configHome, _ := os.UserConfigDir()
-	state := a.env("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) && home != "" {
-		state = filepath.Join(home, ".local", "state")
-	}
-	if state != "" {
-		state = filepath.Join(state, "agentgateway-lock")
+	var state project.State
+	if dir := a.stateDir(home); dir != "" {
+		state = project.NewState(dir)
 	}
 	return project.Env{
-		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, StateDir: state,
+		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, State: state, ReadFile: project.SystemFile,
 		GOOS: runtime.GOOS, Machine: a.machine(), Now: time.Now, Program: a.program, Version: version,
 		Progress: func(line string) { fmt.Fprintln(a.stderr, textcheck.Terminal(textcheck.Clip(line, 2000))) },
 	}

@@ -102,15 +102,16 @@ func (c *lockCmd) Run(a *app, g *globals) error {
 
 // compareFlags are those that diff and ci share.
 type compareFlags struct {
-	Base        string   `placeholder:"REF" help:"The commit the change is judged against (default: found from the event or the main branch)."`
-	AllowSource []string `placeholder:"NAME" help:"Start or contact this server in this run though its source is not settled."`
-	NoExec      bool     `help:"Start no command; such servers stay undecided."`
-	FailOn      string   `enum:"critical,warning,info" default:"info" help:"The least grade that fails the run: ${enum}."`
+	Base          string   `placeholder:"REF" help:"The commit the change is judged against (default: found from the event or the main branch)."`
+	DefaultBranch string   `placeholder:"NAME" help:"The default branch (default: as the event or the clone says)."`
+	AllowSource   []string `placeholder:"NAME" help:"Start or contact this server in this run though its source is not settled."`
+	NoExec        bool     `help:"Start no command; such servers stay undecided."`
+	FailOn        string   `enum:"critical,warning,info" default:"info" help:"The least grade that fails the run: ${enum}."`
 }
 
 func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
 	grade, err := finding.ParseGrade(f.FailOn)
-	return project.CompareOptions{Listing: l.listing(), Base: f.Base, AllowSource: f.AllowSource, NoExec: f.NoExec, FailOn: grade}, err
+	return project.CompareOptions{Listing: l.listing(), BaseOptions: project.BaseOptions{Base: f.Base, DefaultBranch: f.DefaultBranch}, AllowSource: f.AllowSource, NoExec: f.NoExec, FailOn: grade}, err
 }
 
 type diffCmd struct {

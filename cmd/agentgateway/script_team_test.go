@@ -137,8 +137,7 @@ func cmdPR(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(ts.Exec("git", "checkout", "-q", "-f", "main"))
 		return
 	}
-	ts.Check(ts.Exec("git", "rev-parse", "main"))
-	base := strings.TrimSpace(ts.ReadFile("stdout"))
+	base := revision(ts, "main")
 	ts.Check(ts.Exec("git", "checkout", "-q", "--detach", "main"))
 	ts.Check(ts.Exec("git", "-c", "user.name=GitHub", "-c", "user.email=noreply@github.com",
 		"merge", "-q", "--no-ff", "-m", "Merge "+args[0]+" into main", args[0]))
@@ -146,9 +145,9 @@ func cmdPR(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 1 {
 		head = "they/project"
 	}
-	setEvent(ts, map[string]any{"pull_request": map[string]any{
+	setEvent(ts, "pull_request", "refs/pull/1/merge", map[string]any{"pull_request": map[string]any{
 		"base": map[string]any{"sha": base, "repo": map[string]string{"full_name": "we/project"}},
-		"head": map[string]any{"repo": map[string]string{"full_name": head}},
+		"head": map[string]any{"sha": revision(ts, args[0]), "repo": map[string]string{"full_name": head}},
 	}})
 }
 
@@ -160,7 +159,7 @@ func cmdPR(ts *testscript.TestScript, _ bool, args []string) {
 func cmdEvent(ts *testscript.TestScript, _ bool, args []string) {
 	switch {
 	case len(args) == 2 && args[0] == "push":
-		setEvent(ts, map[string]any{"before": args[1]})
+		setEvent(ts, "push", "refs/heads/main", map[string]any{"before": args[1]})
 	case len(args) == 1 && args[0] == "none":
 		noEvent(ts)
 	default:
@@ -169,17 +168,28 @@ func cmdEvent(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func noEvent(ts *testscript.TestScript) {
-	for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_EVENT_PATH"} {
+	for _, name := range []string{"CI", "GITHUB_ACTIONS", "GITHUB_EVENT_PATH", "GITHUB_EVENT_NAME", "GITHUB_SHA", "GITHUB_REF"} {
 		ts.Setenv(name, "")
 	}
 }
 
-func setEvent(ts *testscript.TestScript, event any) {
+// revision is the commit that a name means.
+func revision(ts *testscript.TestScript, name string) string {
+	ts.Check(ts.Exec("git", "rev-parse", "--verify", name+"^{commit}"))
+	return strings.TrimSpace(ts.ReadFile("stdout"))
+}
+
+// setEvent makes the run one of a GitHub workflow that an event about HEAD started.
+func setEvent(ts *testscript.TestScript, name, ref string, event map[string]any) {
+	event["repository"] = map[string]string{"full_name": "we/project", "default_branch": "main"}
 	data, err := json.Marshal(event)
 	ts.Check(err)
 	path := filepath.Join(ts.Getenv("HOME"), "event.json")
 	ts.Check(os.WriteFile(path, data, 0o600))
-	for name, value := range map[string]string{"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_EVENT_PATH": path} {
+	for name, value := range map[string]string{
+		"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_EVENT_PATH": path,
+		"GITHUB_EVENT_NAME": name, "GITHUB_SHA": revision(ts, "HEAD"), "GITHUB_REF": ref,
+	} {
 		ts.Setenv(name, value)
 	}
 }

@@ -41,6 +41,7 @@ const (
 	GatewayUnstable     Code = "gateway-unstable"
 	SourceChanged       Code = "source-changed"
 	SourceNew           Code = "source-new"
+	SurroundingsChanged Code = "surroundings-changed"
 	SourceUnrecorded    Code = "source-unrecorded"
 	SecretInSource      Code = "secret-in-source"
 	ServerDisabled      Code = "server-disabled"
@@ -74,6 +75,7 @@ const (
 	CoverageReduced     Code = "coverage-reduced"
 	LockfileOlder       Code = "lockfile-older"
 	HistoryShallow      Code = "history-shallow"
+	HistoryRewritten    Code = "history-rewritten"
 	Unsigned            Code = "unsigned"
 )
 
@@ -165,7 +167,8 @@ var codes = []Description{
 	{Unstable, Critical, false, "A listing changed within one run: what a person reads is not what an agent gets.", "Run again; where it stays, do not trust this server."},
 	{GatewayUnstable, Note, false, "The gateway cannot pass a definition on unchanged.", "Ask the server's authors to mend it, or do not serve it through the gateway."},
 	{SourceChanged, Critical, false, "The configuration starts or contacts something else than the lockfile records.", "Look at it with `agentgateway lock --dry-run NAME`, then run `agentgateway lock NAME`."},
-	{SourceNew, Critical, true, "A source is new here and nobody has settled it, so it was not started or contacted.", "Look at the command, then pass `--allow-source NAME` for one run."},
+	{SourceNew, Critical, true, "A source is new here and nobody has settled it, so it was not started or contacted.", "Look at the command; the finding says what would settle it here."},
+	{SurroundingsChanged, Critical, true, "The words of a source are settled, and files that decide what they run are not as they were, so it was not started.", "Look at the files; then have them merged, or pass `--allow-source NAME` for one run."},
 	{SourceUnrecorded, Note, false, "The lockfile does not record how a server is reached, so the configuration decides.", "Run `agentgateway lock NAME` to record it."},
 	{SecretInSource, Critical, true, "A source holds what looks like a secret: it is neither shown nor written, and nothing is started or contacted.", "Use `${VAR}` and set the variable outside the repository."},
 	{ServerDisabled, Note, false, "A server is switched off in the configuration.", "Nothing, where that is meant."},
@@ -199,6 +202,7 @@ var codes = []Description{
 	{LockfileRemoved, Critical, false, "The base has a lockfile and this tree has none.", "Restore the lockfile."},
 	{CoverageReduced, Critical, false, "An entry covers less, or is less exact, than on the base.", "Run `agentgateway lock` without `--exclude`."},
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
+	{HistoryRewritten, Warning, false, "A push took earlier commits, with another lockfile or other decisions, out of the branch, so nothing says what it changed; the state is judged by itself.", "Look at what was taken out, and push it again where it belongs there."},
 	{HistoryShallow, Warning, true, "The clone lacks the commits that the check needs.", "Check out with `fetch-depth: 0`."},
 	{ConfigMissing, Critical, true, "No configuration names an MCP server.", "Write an .mcp.json, or name a configuration with `--config`."},
 	{LockfileUnwritable, Critical, true, "The lockfile or a readable copy could not be written; the lockfile is as it was.", "Mend the cause that the message names, then run again."},

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,10 +46,10 @@ func (p *Project) AuditVerify(ctx context.Context, expect string) (*audit.Report
 
 // auditFile is where the verified head of this repository is remembered.
 func (p *Project) auditFile() string {
-	if p.Env.StateDir == "" || p.Env.inCI() {
+	if p.Env.State == nil || p.Env.inCI() {
 		return ""
 	}
-	return filepath.Join(p.Env.StateDir, "audit", canonical.SumString(p.Root+"\x00"+p.Path).String())
+	return "audit/" + canonical.SumString(p.Root+"\x00"+p.Path).String()
 }
 
 // recallAudit reads what is remembered; what cannot be read counts as nothing.
@@ -60,7 +58,7 @@ func (p *Project) recallAudit() *audit.Cache {
 	if path == "" {
 		return nil
 	}
-	data, err := readBounded(path, 64<<10)
+	data, err := p.Env.State.Read(path)
 	var cache audit.Cache
 	if err != nil || json.Unmarshal(data, &cache) != nil {
 		return nil
@@ -76,10 +74,10 @@ func (p *Project) rememberAudit(cache *audit.Cache) {
 		return
 	}
 	data, err := json.Marshal(cache)
-	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+	if err != nil {
 		return
 	}
-	_ = WriteFile(path, data)
+	_ = p.Env.State.Update(path, func([]byte) ([]byte, error) { return data, nil })
 }
 
 // AuditLog tells the story of items; args restrict it to SERVER or SERVER/NAME,

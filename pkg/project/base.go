@@ -1,208 +1,228 @@
 package project
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/settled"
 )
 
-// A Base is the commit a change is judged against.
+// A Base is the commit a change is judged against, and what else says where a run is.
 type Base struct {
 	Commit gitrepo.Hash // zero where there is none
 	Reason string       // how it was found, for people
-	// Own holds where an event says that the change is of this same repository: no
-	// pull request of another one, nor a commit that is not the event's.
-	Own bool
-	// Unreadable holds where there should be a base and it cannot be read: then
-	// nothing is settled by the want of one.
-	Unreadable bool
 	// Lockfile is the base's; nil where it has none.
 	Lockfile *lockfile.File
+
+	// Head is what is checked out; zero where there is no commit yet.
+	Head gitrepo.Hash
+	// Event is what a CI system says the run is about.
+	Event settled.Event
+	// HeadIsEvents holds where Head is the commit of the event.
+	HeadIsEvents bool
+	// Default is the default branch; its Commit is zero where it cannot be found.
+	Default Branch
+
+	notes []finding.Finding
+}
+
+// A Branch is the default branch as this clone has it.
+type Branch struct {
+	Name     string
+	Commit   gitrepo.Hash
+	Lockfile *lockfile.File // of its newest commit; nil where it has none
+	Err      error          // why Commit is zero
 }
 
 // Known reports whether there is a base.
 func (b *Base) Known() bool { return !b.Commit.IsZero() }
 
-// event is what is read of a GitHub event.
-type event struct {
-	Before      string `json:"before"`
-	PullRequest *struct {
-		Base struct {
-			SHA  string `json:"sha"`
-			Repo repo   `json:"repo"`
-		} `json:"base"`
-		Head struct {
-			SHA  string `json:"sha"`
-			Repo repo   `json:"repo"`
-		} `json:"head"`
-	} `json:"pull_request"`
-	MergeGroup *struct {
-		BaseSHA string `json:"base_sha"`
-	} `json:"merge_group"`
+// BaseOptions say what a change is judged against where the caller knows better.
+type BaseOptions struct {
+	Base          string // a ref, as [gitrepo.Repo.ResolveBase] takes it; empty to find it
+	DefaultBranch string // its name; empty to find it
 }
 
-// own reports whether the commit that is checked out comes from the event's own
-// repository. A pull request that does not name both repositories, as where a
-// fork was deleted, does not; nor does a commit that is not the event's own, as
-// where a comment or another workflow made this one check a pull request out.
-func (e event) own(isEvents bool) bool {
-	if e.PullRequest == nil {
-		return isEvents
-	}
-	head, base := e.PullRequest.Head.Repo.FullName, e.PullRequest.Base.Repo.FullName
-	return head != "" && head == base
-}
-
-type repo struct {
-	FullName string `json:"full_name"`
-}
-
-// maxEvent bounds the event file.
-const maxEvent = 16 << 20
-
-// findBase finds the base by the rules of the design: the ref asked for; in a
-// pull request or merge queue the first parent of the checked-out merge commit,
-// or the event's base commit; on a push the event's before; else the merge base
-// with origin/HEAD, main or master where that is not HEAD. The error is a
-// finding's: a base that cannot be read leaves the run undecided.
-func (p *Project) findBase(ctx context.Context, ref string) (*Base, *finding.Finding) {
+// findBase finds what HEAD is judged against. What cannot be found, and should be
+// there, leaves the run undecided: that is the finding.
+func (p *Project) findBase(ctx context.Context, opts BaseOptions) (*Base, *finding.Finding) {
 	base := &Base{}
-	fail := func(err error, what string) (*Base, *finding.Finding) {
-		base.Unreadable = true
-		return base, p.noBase(err, what)
+	if p.Env.inCI() {
+		var err error
+		if base.Event, err = settled.ReadEvent(p.Env.ci()); err != nil {
+			base.Event = settled.Event{}
+			return base, p.noBase(err, "the CI system's event cannot be read")
+		}
 	}
-	e, err := p.readEvent()
-	if err != nil {
-		return fail(err, "the event of GITHUB_EVENT_PATH")
-	}
-	judged := ref != "" || e.PullRequest != nil || e.MergeGroup != nil // there must be a base
+	judged := opts.Base != "" || base.Event.Base != "" // there must be a base
 	if p.repo == nil {
 		if judged {
-			return fail(errors.New("this is not a git repository"), cmp.Or(ref, "the base commit of the event"))
+			return base, p.noBase(errors.New("this is not a git repository"), "there is no base")
 		}
 		return base, nil
 	}
-	head, err := p.repo.Resolve(ctx, "HEAD")
-	if err != nil {
+	var err error
+	if base.Head, err = p.repo.Resolve(ctx, "HEAD"); err != nil {
 		if judged || !errors.Is(err, gitrepo.ErrNotFound) {
-			return fail(err, "HEAD")
+			return base, p.noBase(err, "HEAD cannot be read")
 		}
 		return base, nil // no commit yet
 	}
-	events := p.Env.env("GITHUB_SHA")
-	base.Own = e.own(events == head.String())
-	find := []func() (gitrepo.Hash, string, error){
-		func() (gitrepo.Hash, string, error) { return p.askedBase(ctx, ref) },
-		func() (gitrepo.Hash, string, error) { return p.eventBase(ctx, e, head) },
-		func() (gitrepo.Hash, string, error) { return p.branchBase(ctx, head) },
+	if base.HeadIsEvents, err = p.headIsEvents(ctx, base); err != nil {
+		return base, p.noBase(err, "HEAD cannot be read")
 	}
-	for _, f := range find {
-		commit, reason, err := f()
-		if err != nil {
-			return fail(err, reason)
-		}
-		if !commit.IsZero() {
-			base.Commit, base.Reason = commit, reason
-			break
-		}
+	base.Default = p.defaultBranch(ctx, opts.DefaultBranch, base.Event)
+	commit, reason, err := p.baseCommit(ctx, opts.Base, base)
+	if err == nil && !commit.IsZero() {
+		base.Lockfile, err = p.lockfileAt(ctx, commit)
 	}
-	if !base.Known() && events != "" && events != head.String() {
-		return fail(errors.New("another commit is checked out than the event is about, so nothing says where it comes from"), "HEAD")
+	if err != nil {
+		return base, p.noBase(err, "the base cannot be read: "+reason)
 	}
-	if !base.Known() {
-		return base, nil
-	}
-	if base.Lockfile, err = p.lockfileAt(ctx, base.Commit); err != nil {
-		return fail(err, base.Reason)
-	}
+	base.Commit, base.Reason = commit, reason
 	return base, nil
 }
 
-// noBase is the finding for a base that cannot be read.
+// noBase is the finding for a base that cannot be found or read.
 func (p *Project) noBase(err error, what string) *finding.Finding {
-	f := finding.New(finding.HistoryShallow, finding.Place{File: p.Path}, "the base cannot be read: "+what)
+	f := finding.New(finding.HistoryShallow, finding.Place{File: p.Path}, what)
 	f.Detail = err.Error()
 	var missing *gitrepo.MissingObjectError
-	if !errors.As(err, &missing) {
+	var h interface{ Hint() string }
+	switch {
+	case errors.As(err, &h):
+		f.Hint = h.Hint()
+	case !errors.As(err, &missing):
 		f.Hint = "Name a commit that this clone holds with `--base REF`, or check out with `fetch-depth: 0`."
 	}
 	return &f
 }
 
-func (p *Project) askedBase(ctx context.Context, ref string) (gitrepo.Hash, string, error) {
-	if ref == "" {
-		return gitrepo.Hash{}, "", nil
+// headIsEvents reports whether the commit that is checked out is the event's: the one
+// that the system says, the head of a pull request, or the commit that merges it.
+func (p *Project) headIsEvents(ctx context.Context, base *Base) (bool, error) {
+	head, e := base.Head.String(), &base.Event
+	if head == e.Commit || e.Kind == settled.PullRequest && head == e.Head {
+		return true, nil
 	}
-	commit, err := p.repo.Resolve(ctx, ref)
-	return commit, "--base " + ref, err
+	if e.Kind != settled.PullRequest {
+		return false, nil
+	}
+	merged, err := p.mergedBySystem(ctx, base)
+	return !merged.IsZero(), err
 }
 
-func (p *Project) readEvent() (event, error) {
-	var e event
-	path := p.Env.env("GITHUB_EVENT_PATH")
-	if path == "" {
-		return e, nil
+// mergedBySystem returns the first parent of HEAD where HEAD is the commit that
+// merges the head of a pull request into its base; else zero. The system says which
+// commit that is; in a workflow of the base it says which commit the base is. Any
+// other merge commit is one that the pull request brings, and its first parent what
+// its author chose.
+func (p *Project) mergedBySystem(ctx context.Context, base *Base) (gitrepo.Hash, error) {
+	e := &base.Event
+	parents, err := p.repo.Parents(ctx, base.Head)
+	if err != nil || len(parents) != 2 || parents[1].String() != e.Head {
+		return gitrepo.Hash{}, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return e, err
+	if e.Commit == base.Head.String() || e.Commit == parents[0].String() {
+		return parents[0], nil
 	}
-	if info.Size() > maxEvent {
-		return e, fmt.Errorf("%s is larger than %d MiB", path, maxEvent>>20)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return e, err
-	}
-	if err := json.Unmarshal(data, &e); err != nil {
-		return e, fmt.Errorf("%s: %w", path, err)
-	}
-	return e, nil
+	return gitrepo.Hash{}, nil
 }
 
-// eventBase takes the base from the event of the run. In a pull request the tree
-// that is judged is GitHub's merge commit, whose first parent is the base as it is
-// now. Any other merge commit is one that the pull request brings, and its first
-// parent what its author chose.
-func (p *Project) eventBase(ctx context.Context, e event, head gitrepo.Hash) (gitrepo.Hash, string, error) {
-	sha, reason := e.Before, "the commit before the push"
+// baseCommit finds the base: what the caller names, what the event says, else the
+// merge base with the default branch. Zero where there is none; reason is for people.
+func (p *Project) baseCommit(ctx context.Context, asked string, base *Base) (commit gitrepo.Hash, reason string, err error) {
+	e := &base.Event
 	switch {
-	case e.PullRequest != nil:
-		commit, err := p.repo.ReadCommit(ctx, head)
-		if err != nil {
-			return gitrepo.Hash{}, "HEAD", err
-		}
-		if p.mergedByGitHub(e, head, commit.Parents) {
-			return commit.Parents[0], "the first parent of the merge commit", p.mustHave(ctx, commit.Parents[0])
-		}
-		sha, reason = e.PullRequest.Base.SHA, "the base commit of the event"
-	case e.MergeGroup != nil:
-		sha, reason = e.MergeGroup.BaseSHA, "the base commit of the event"
-	case strings.Trim(sha, "0") == "":
-		return gitrepo.Hash{}, "", nil
+	case asked != "":
+		commit, err = p.repo.ResolveBase(ctx, asked)
+		return commit, "--base " + asked, err
+	case e.Kind == settled.PullRequest, e.Kind == settled.MergeQueue:
+		return p.changeBase(ctx, base)
+	case e.Kind == settled.Push && (e.OnDefault() || e.Branch == "" && base.Default.Commit == base.Head):
+		return p.pushBase(ctx, base)
 	}
-	base, err := p.eventCommit(ctx, sha)
-	return base, reason, err
+	return p.branchBase(ctx, base)
 }
 
-// mergedByGitHub reports whether HEAD is the commit that merges the head of the
-// event's pull request into its base. The runner says which commit that is; in a
-// workflow of the base it says which commit the base is.
-func (p *Project) mergedByGitHub(e event, head gitrepo.Hash, parents []gitrepo.Hash) bool {
-	if len(parents) != 2 || parents[1].String() != e.PullRequest.Head.SHA {
+// changeBase is the base of a pull request or merge queue.
+func (p *Project) changeBase(ctx context.Context, base *Base) (gitrepo.Hash, string, error) {
+	merged, err := p.mergedBySystem(ctx, base)
+	if err != nil {
+		return merged, "the parents of HEAD", err
+	}
+	if !merged.IsZero() {
+		return merged, "the first parent of the merge commit", p.mustHave(ctx, merged)
+	}
+	commit, err := p.eventCommit(ctx, base.Event.Base)
+	return commit, "the base commit of the event", err
+}
+
+// pushBase is the base of a push to the default branch: what it was before. Where
+// that is no part of its history any more nothing of it counts.
+func (p *Project) pushBase(ctx context.Context, base *Base) (gitrepo.Hash, string, error) {
+	const reason = "the commit before the push"
+	if strings.Trim(base.Event.Before, "0") == "" {
+		return gitrepo.Hash{}, "", nil
+	}
+	before, err := p.eventCommit(ctx, base.Event.Before)
+	if err != nil {
+		return before, reason, err
+	}
+	inside, err := p.repo.IsAncestor(ctx, before, base.Head)
+	if err != nil || inside {
+		return before, reason, err
+	}
+	f := finding.New(finding.HistoryRewritten, finding.Place{File: p.Path}, fmt.Sprintf("the push took %s out of the branch, so there is no base: the state is judged by itself", before.Short()))
+	if p.sameAt(ctx, before, base.Head, p.Path) && p.sameAt(ctx, before, base.Head, lockfile.Folder) {
+		f.Grade = finding.Note
+		f.Summary += "; lockfile and decisions are what they were"
+	}
+	base.notes = append(base.notes, f)
+	return gitrepo.Hash{}, "", nil
+}
+
+// sameAt reports whether two commits have the same file or folder at a path.
+func (p *Project) sameAt(ctx context.Context, a, b gitrepo.Hash, path string) bool {
+	at, err := p.gitPath(path)
+	if err != nil {
 		return false
 	}
-	given := p.Env.env("GITHUB_SHA")
-	return given == head.String() || given == parents[0].String()
+	was, inA := p.blobAt(ctx, a, at)
+	is, inB := p.blobAt(ctx, b, at)
+	return inA == inB && was == is
+}
+
+// branchBase is the merge base with the default branch, where HEAD is not contained
+// in it.
+func (p *Project) branchBase(ctx context.Context, base *Base) (gitrepo.Hash, string, error) {
+	d := &base.Default
+	if d.Err != nil {
+		if errors.Is(d.Err, errNoBranch) && !p.Env.inCI() {
+			return gitrepo.Hash{}, "", nil // nor a remote: there is nothing else than this branch
+		}
+		return gitrepo.Hash{}, "the default branch", d.Err
+	}
+	if d.Commit == base.Head {
+		return gitrepo.Hash{}, "", nil // no history is needed to tell
+	}
+	reason := "the merge base with " + d.Name
+	commit, err := p.repo.MergeBase(ctx, base.Head, d.Commit)
+	switch {
+	case err != nil:
+		return commit, reason, err
+	case commit.IsZero():
+		return commit, reason, fmt.Errorf("HEAD has no commit in common with %s", d.Name)
+	case commit == base.Head:
+		return gitrepo.Hash{}, "", nil
+	}
+	return commit, reason, nil
 }
 
 // eventCommit finds a commit that an event names by its whole id. A name that is
@@ -221,31 +241,51 @@ func (p *Project) mustHave(ctx context.Context, commit gitrepo.Hash) error {
 	return err
 }
 
-// mainBranches are where the main branch may be found, the first that is there.
-var mainBranches = []string{
-	"refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main", "refs/remotes/origin/master",
-}
+// errNoBranch says that a repository without a remote has no main branch.
+var errNoBranch = errors.New("there is no branch main or master, and no remote")
 
-// branchBase is the merge base with the main branch, where HEAD is not on it.
-func (p *Project) branchBase(ctx context.Context, head gitrepo.Hash) (gitrepo.Hash, string, error) {
-	for _, ref := range mainBranches {
-		tip, err := p.repo.Resolve(ctx, ref)
-		if err != nil {
-			continue // not every repository has each
-		}
-		if tip == head {
-			return gitrepo.Hash{}, "", nil // no history is needed to tell
-		}
-		base, err := p.repo.MergeBase(ctx, head, tip)
-		if err != nil {
-			return gitrepo.Hash{}, "the merge base with " + ref, err
-		}
-		if base.IsZero() || base == head {
-			return gitrepo.Hash{}, "", nil
-		}
-		return base, "the merge base with " + strings.TrimPrefix(ref, "refs/"), nil
+// defaultBranch finds the default branch and its newest commit: the remote's as this
+// clone has it, and a local branch only where there is no remote. What a stranger's
+// branch is called has no part in it.
+func (p *Project) defaultBranch(ctx context.Context, asked string, e settled.Event) Branch {
+	remote, err := p.repo.MainRemote(ctx)
+	if err != nil {
+		return Branch{Err: &hintError{fmt.Errorf("the default branch cannot be found: %w", err), "Name one of them origin."}}
 	}
-	return gitrepo.Hash{}, "", nil
+	b := Branch{Name: asked}
+	if b.Name == "" && e.Kind != settled.NoEvent {
+		b.Name = e.DefaultBranch
+	}
+	if b.Name == "" && remote != "" {
+		if b.Name, err = p.repo.DefaultBranchOf(ctx, remote); err != nil {
+			hint := fmt.Sprintf("Run `git remote set-head %s --auto`, or name it with `--default-branch NAME`.", remote)
+			return Branch{Err: &hintError{fmt.Errorf("this clone does not know the default branch of %s: %w", remote, err), hint}}
+		}
+	}
+	prefix := "refs/heads/"
+	if remote != "" {
+		prefix = "refs/remotes/" + remote + "/"
+	}
+	names := []string{b.Name}
+	if b.Name == "" {
+		names = []string{"main", "master"}
+	}
+	for _, name := range names {
+		b.Name = name
+		b.Commit, b.Err = p.repo.Resolve(ctx, prefix+name)
+		if b.Err == nil {
+			b.Lockfile, b.Err = p.lockfileAt(ctx, b.Commit)
+			break
+		}
+	}
+	switch {
+	case b.Err == nil:
+	case len(names) > 1 && errors.Is(b.Err, gitrepo.ErrNotFound):
+		b = Branch{Err: errNoBranch}
+	default:
+		b = Branch{Err: fmt.Errorf("the default branch %s: %w", b.Name, b.Err)}
+	}
+	return b
 }
 
 // lockfileAt reads the lockfile of a commit; nil where it has none.

@@ -18,8 +18,8 @@ import (
 // CompareOptions say what a comparison is about.
 type CompareOptions struct {
 	Listing
-	Items       []string // SERVER or SERVER/NAME; none means all
-	Base        string
+	Items []string // SERVER or SERVER/NAME; none means all
+	BaseOptions
 	AllowSource []string // servers whose source is settled for this run
 	NoExec      bool     // start nothing
 	FailOn      finding.Grade
@@ -32,10 +32,11 @@ func (p *Project) Compare(ctx context.Context, opts CompareOptions) (*report.Rep
 		return nil, err
 	}
 	rep := p.newReport("diff", p.Path+" against the live servers", opts.FailOn)
-	base, undecided := p.findBase(ctx, opts.Base)
+	base, undecided := p.findBase(ctx, opts.BaseOptions)
 	if undecided != nil {
 		rep.Findings = append(rep.Findings, *undecided)
 	}
+	rep.Findings = append(rep.Findings, base.notes...)
 	if err := p.compareLive(ctx, file, base, opts, rep); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 	if err != nil {
 		return err
 	}
-	p.settle(subjects, base, judged, opts)
+	p.settle(ctx, subjects, file, base, judged, opts)
 	p.list(ctx, subjects, opts.Listing)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -86,12 +87,8 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 
 // settle blocks every subject whose source is not settled, or that this run must
 // not start.
-func (p *Project) settle(subjects []*subject, base *Base, judged *judgement, opts CompareOptions) {
-	rule := &settling{
-		base: base, allowed: opts.AllowSource, remembered: p.recall(),
-		approved:       judged.approvedOnBase,
-		sameRepository: p.Env.inCI() && base.Own && judged.unsigned(),
-	}
+func (p *Project) settle(ctx context.Context, subjects []*subject, file *lockfile.File, base *Base, judged *judgement, opts CompareOptions) {
+	rule := p.newSettling(ctx, file, base, judged, opts)
 	for _, s := range subjects {
 		if s.blocked {
 			if s.switchedToAnother() {
@@ -103,12 +100,12 @@ func (p *Project) settle(subjects []*subject, base *Base, judged *judgement, opt
 			s.block(finding.New(finding.ServerRemoved, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "in the lockfile, and no longer configured"))
 			continue
 		}
+		if s.locked != nil && s.locked.Source == nil {
+			s.add(finding.New(finding.SourceUnrecorded, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "the lockfile does not record how it is reached"))
+		}
 		if v := rule.judge(s.configured, s.locked); !v.settled {
 			s.block(*v.finding)
 			continue
-		}
-		if s.locked.Source == nil {
-			s.add(finding.New(finding.SourceUnrecorded, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "the lockfile does not record how it is reached"))
 		}
 		if opts.NoExec && s.source.Transport == source.Stdio {
 			s.block(finding.New(finding.ServerNotStarted, finding.Place{Server: s.name}, "not started: the run may start nothing"))

@@ -30,10 +30,11 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	if opts.Offline {
 		rep.Subject = p.Path + ", offline"
 	}
-	base, undecided := p.findBase(ctx, opts.Base)
+	base, undecided := p.findBase(ctx, opts.BaseOptions)
 	if undecided != nil {
 		rep.Findings = append(rep.Findings, *undecided)
 	}
+	rep.Findings = append(rep.Findings, base.notes...)
 	file, err := p.gateLockfile(ctx, base, rep)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	p.settle(subjects, base, judged, opts.CompareOptions)
+	p.settle(ctx, subjects, file, base, judged, opts.CompareOptions)
 	switch {
 	case opts.Offline:
 	case failed(rep, subjects, opts.FailOn):
@@ -89,7 +90,7 @@ func failed(rep *report.Report, subjects []*subject, failOn finding.Grade) bool 
 func (p *Project) gateSubject(s *subject, opts GateOptions, rep *report.Report) {
 	if opts.Offline {
 		s.findings = slices.DeleteFunc(s.findings, func(f finding.Finding) bool {
-			return f.Code == finding.SourceNew || f.Code == finding.ServerNotStarted || f.Code == finding.VariableUnset
+			return f.Code == finding.SourceNew || f.Code == finding.SurroundingsChanged || f.Code == finding.ServerNotStarted || f.Code == finding.VariableUnset
 		})
 	}
 	p.report(s, func(string, surface.Kind, string) bool { return true }, rep)

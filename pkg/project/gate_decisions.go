@@ -187,10 +187,10 @@ func (p *Project) textsInForce(ctx context.Context, base *Base, file *lockfile.F
 	}
 }
 
-// approvedOnBase reports whether a server's source is approved under the base's
-// trust list: then a change may start it.
-func (j *judgement) approvedOnBase(server *lockfile.Server) bool {
-	if j == nil || j.state == nil || j.state.Unsigned || j.base.chain == nil {
+// approves reports whether a server's source is approved under the trust list in
+// force. anchored holds where the user has a reason to believe that list.
+func (j *judgement) approves(server *lockfile.Server, anchored bool) bool {
+	if j == nil || j.state == nil || j.state.Unsigned || !anchored {
 		return false
 	}
 	it := j.state.Item(surface.Key{Server: server.Name, Kind: surface.KindSource})

@@ -98,8 +98,8 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 		if len(result.Written) > 0 && p.exists(trustFolder) {
 			rep.Advice = append(rep.Advice, fmt.Sprintf("Run `%s review` to see what now waits for a decision.", p.Env.Program))
 		}
-		if err := p.remember(next.sources); err != nil {
-			return nil, fmt.Errorf("remembering the settled sources: %w", err)
+		if err := p.remember(ctx, next.locked); err != nil {
+			return nil, err
 		}
 	}
 	finding.Sort(rep.Findings)
@@ -262,7 +262,7 @@ func (o LockOptions) apply(subjects []*subject) error {
 type pending struct {
 	file     *lockfile.File
 	surfaces map[string]surface.Surface // of every entry that was made anew
-	sources  []*source.Source           // that this lock settles
+	locked   []lockedSource             // that this lock listed
 }
 
 func (n *pending) stamp(p *Project) {
@@ -303,7 +303,8 @@ func (p *Project) apply(subjects []*subject, file *lockfile.File, rep *report.Re
 func (p *Project) applyListed(s *subject, next *pending, entry *report.Server) {
 	made := lockfile.FromSurface(s.name, s.source, s.covers, *s.surface)
 	entry.Counts = countsOf(*s.surface)
-	next.sources = append(next.sources, s.source)
+	put := s.locked == nil || s.locked.Absent || s.locked.Source == nil || s.locked.Source.Digest() != s.source.Digest()
+	next.locked = append(next.locked, lockedSource{made, put})
 	if s.locked == nil {
 		entry.State = report.New
 	} else {

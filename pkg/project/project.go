@@ -29,6 +29,7 @@ import (
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/settled"
 )
 
 // OriginalName is the name of the lockfile in the original format.
@@ -40,12 +41,15 @@ type Env struct {
 	Environ    []string                         // the same as KEY=value, for child processes
 	Home       string                           // for user-level configurations
 	ConfigHome string                           // the operating system's folder for settings
-	StateDir   string                           // for what is remembered of settled sources; empty to remember nothing
+	State      State                            // what is remembered; nil to remember nothing
 	GOOS       string
 	Machine    Machine // for what texts of servers repeat of it
-	Now        func() time.Time
-	Program    string // the command's name, for hints
-	Version    string // of this program, for generatedBy
+	// ReadFile reads a file that is no part of the repository, such as the event of a
+	// CI system, within a limit.
+	ReadFile func(path string, limit int64) ([]byte, error)
+	Now      func() time.Time
+	Program  string // the command's name, for hints
+	Version  string // of this program, for generatedBy
 	// Progress is told what is started and contacted, one line each; may be nil.
 	Progress func(line string)
 }
@@ -55,11 +59,13 @@ func (e Env) env(name string) string {
 	return value
 }
 
-// inCI reports whether the run is one of an automatic check.
-func (e Env) inCI() bool {
-	value := e.env("CI")
-	return value != "" && value != "false" && value != "0" || e.env("GITHUB_ACTIONS") == "true"
+// ci is where the event of a run is read from.
+func (e Env) ci() settled.Environment {
+	return settled.Environment{Lookup: e.Lookup, ReadFile: e.ReadFile}
 }
+
+// inCI reports whether the run is one of an automatic check.
+func (e Env) inCI() bool { return e.ci().InCI() }
 
 func (e Env) progress(format string, args ...any) {
 	if e.Progress != nil {
@@ -270,8 +276,13 @@ func (p *Project) configured(ctx context.Context, file *lockfile.File, accept []
 		return nil, err
 	}
 	defer root.Close()
+	return p.configuredIn(ctx, root.FS(), file, accept)
+}
+
+// configuredIn is configured for some state of the repository.
+func (p *Project) configuredIn(ctx context.Context, repository fs.FS, file *lockfile.File, accept []string) (*config.Set, error) {
 	set, err := config.Load(ctx, config.Options{
-		Root: p.Root, Repository: root.FS(), Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
+		Root: p.Root, Repository: repository, Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },
 		Home: p.Env.Home, ConfigHome: p.Env.ConfigHome, GOOS: p.Env.GOOS, Direct: p.options.Direct,
 		AllowLiteral: func(server string, run canonical.Digest) bool {

@@ -1,35 +1,85 @@
 package project
 
 import (
-	"agentgateway-lock/pkg/source"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"context"
+	"fmt"
 	"slices"
-	"strings"
 
-	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/settled"
+	"agentgateway-lock/pkg/source"
 )
-
-// Settled sources. A server is started or contacted, and variables are expanded
-// for it, only where the configuration and the lockfile agree and, where a base
-// is known, somebody has settled the source: the base has the same, or it is
-// approved under the base's trust list, or this user's own lock on this machine
-// settled it, or the run was told so for once.
 
 // settling is what decides whether sources are settled in one run.
 type settling struct {
+	p        *Project
 	base     *Base
 	allowed  []string // --allow-source, for one run
 	approved func(*lockfile.Server) bool
-	// sameRepository: in a pull request from the same repository that has no trust
-	// list its author can run anything in this place anyway.
-	sameRepository bool
-	remembered     map[canonical.Digest]bool
+	memory   *settled.Memory
+	remote   string // the remote's URL
+	facts    settled.Facts
+	// asHead tells whether the configurations name for a server what HEAD's do.
+	asHead func(server string) bool
+}
+
+// newSettling reads what the rule looks at that is the same for all servers.
+func (p *Project) newSettling(ctx context.Context, file *lockfile.File, base *Base, judged *judgement, opts CompareOptions) *settling {
+	s := &settling{p: p, base: base, allowed: opts.AllowSource, memory: p.memory()}
+	s.facts = settled.Facts{CI: p.Env.inCI(), Event: base.Event, HeadIsEvents: base.HeadIsEvents}
+	remote, err := p.remoteURL(ctx)
+	s.remote = remote
+	s.facts.RemoteKnown = err == nil && s.memory.Knows(remote)
+	if d := &base.Default; !d.Commit.IsZero() && !base.Head.IsZero() {
+		on, err := p.repo.OnFirstParents(ctx, d.Commit, base.Head)
+		s.facts.HeadOnDefault = err == nil && on
+	}
+	s.asHead = func(string) bool { return false }
+	if !s.facts.CI && s.facts.HeadOnDefault && s.facts.RemoteKnown {
+		s.asHead = p.asHead(ctx, file, base.Head)
+	}
+	s.approved = func(server *lockfile.Server) bool { return judged.approves(server, s.anchored()) }
+	return s
+}
+
+// anchored reports whether the trust list that judges is one that this user has a
+// reason to believe: its root is pinned, or the default branch of a remote that the
+// user knows has it; in CI, the base.
+func (s *settling) anchored() bool {
+	return s.p.root != nil || s.base.Known() && (s.facts.CI || s.facts.RemoteKnown)
+}
+
+// asHead makes the comparison of disk and HEAD: nothing is as in HEAD where the
+// lockfile is another one.
+func (p *Project) asHead(ctx context.Context, file *lockfile.File, head gitrepo.Hash) func(server string) bool {
+	none := func(string) bool { return false }
+	at, err := p.gitPath(p.Path)
+	if err != nil || p.repo.CheckWorktreeFile(ctx, head, at) != nil {
+		return none
+	}
+	folder := p.folder()
+	files, err := p.repo.FS(ctx, head, folder)
+	if err != nil {
+		return none
+	}
+	then, err := p.configuredIn(ctx, files, file, nil)
+	if err != nil {
+		return none
+	}
+	now, err := p.configured(ctx, file, nil)
+	if err != nil {
+		return none
+	}
+	return func(server string) bool {
+		a, b := then.Server(server), now.Server(server)
+		if a == nil || b == nil {
+			return a == b && len(then.Undecided[server]) == 0
+		}
+		return a.Disabled == b.Disabled && a.Source.Equal(b.Source)
+	}
 }
 
 // verdict says what a run may do with a source.
@@ -48,38 +98,60 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 		return s.notLocked(configured, "configured, and in the lockfile it is absent")
 	case configured != nil && locked.Source != nil && !configured.Source.Equal(locked.Source):
 		return verdict{finding: sourceChanged(configured, locked)}
-	case slices.Contains(s.allowed, locked.Name):
-		return verdict{settled: true}
 	}
 	src := locked.Source
 	if src == nil {
 		src = configured.Source
 	}
-	if s.isSettled(locked, src) {
+	key, digest := s.p.memoryKey(s.remote, locked.Name), src.Digest()
+	f := s.facts
+	f.Base, f.Default = sameSource(s.base.Lockfile, locked.Name, src), sameSource(s.base.Default.Lockfile, locked.Name, src)
+	f.DiskIsHead = s.asHead(locked.Name)
+	f.Approved = s.approved(locked)
+	f.Remembered = s.memory.Find(key, digest) != nil
+	f.Allowed = slices.Contains(s.allowed, locked.Name) || !f.CI && s.memory.Allowed(key, digest)
+	f.Surroundings = func(settled.Way) settled.Difference { return settled.Difference{} }
+	if settled.Judge(&f).Way != "" {
 		return verdict{settled: true}
 	}
+	return verdict{finding: s.sourceNew(locked, src, &f)}
+}
+
+// sourceNew reports a source that nothing settles, and what would.
+func (s *settling) sourceNew(locked *lockfile.Server, src *source.Source, facts *settled.Facts) *finding.Finding {
 	f := finding.New(finding.SourceNew, finding.Place{Server: locked.Name, Kind: "source", Line: locked.Line},
-		"its source is not the base's, and nobody has settled it: nothing was started or contacted")
+		"nobody has settled this source: nothing was started or contacted")
 	f.Detail = "new: " + source.Describe(src)
 	if s.base.Lockfile != nil {
 		if was := s.base.Lockfile.Server(locked.Name); was != nil && was.Source != nil {
 			f.Detail = "was: " + source.Describe(was.Source) + "\nnow: " + source.Describe(src)
+			if sameSource(s.base.Lockfile, locked.Name, src) {
+				f.Detail = "the base has it too: " + source.Describe(src)
+			}
 		}
 	}
-	return verdict{finding: &f}
+	f.Hint = s.hint(locked.Name, facts)
+	return &f
 }
 
-func (s *settling) isSettled(locked *lockfile.Server, src *source.Source) bool {
-	if !s.base.Known() && !s.base.Unreadable {
-		return true
+// hint says what would settle a source here, the nearest first. A lock is none of
+// it: on a stranger's branch it would run what the stranger wrote.
+func (s *settling) hint(server string, f *settled.Facts) string {
+	program := s.p.Env.Program
+	once := fmt.Sprintf("or look at the command and pass `--allow-source %s` for one run", server)
+	switch {
+	case !f.CI && f.Default && !f.RemoteKnown && (f.Base || f.HeadOnDefault):
+		return fmt.Sprintf("The default branch has it: run `%s allow` once if you trust this clone's remote, %s.", program, once)
+	case f.CI && f.Event.Kind == settled.PullRequest:
+		return fmt.Sprintf("A maintainer can push the commits to a branch of this repository, or an approver can approve it after `%s review`; %s.", program, once)
+	case f.CI && f.Event.Kind == settled.NoEvent:
+		return fmt.Sprintf("Nothing says what this run is about: name the base with `--base REF` and the default branch with `--default-branch NAME`, %s.", once)
+	case f.Default && !f.Base:
+		return fmt.Sprintf("The default branch has it: merge or rebase on it, %s.", once)
+	case s.base.Default.Err != nil:
+		return fmt.Sprintf("The default branch is not known here: name it with `--default-branch NAME`, %s.", once)
 	}
-	if s.base.Lockfile != nil {
-		if was := s.base.Lockfile.Server(locked.Name); was != nil && was.Source != nil &&
-			was.Source.Equal(src) && was.Source.AllowPrivate == src.AllowPrivate {
-			return true
-		}
-	}
-	return s.sameRepository || s.remembered[src.Digest()] || s.approved != nil && s.approved(locked)
+	return fmt.Sprintf("It is settled once the default branch has it, or an approver has approved it after `%s review`; %s.", program, once)
 }
 
 // notLocked is a server that the configuration names and the lockfile does not say
@@ -111,66 +183,4 @@ func placeOf(s *config.Server) finding.Place {
 		place.File, place.Line = s.Places[0].File, s.Places[0].Line
 	}
 	return place
-}
-
-// maxRemembered bounds the file of settled sources, in lines.
-const maxRemembered = 10_000
-
-// settledFile is where this user's settled sources of this repository are
-// remembered: outside it, so that a pull request cannot bring its own.
-func (p *Project) settledFile() string {
-	if p.Env.StateDir == "" || p.Env.inCI() {
-		return ""
-	}
-	return filepath.Join(p.Env.StateDir, "settled", canonical.SumString(p.Root).String())
-}
-
-// recall reads what is remembered. What cannot be read counts as nothing.
-func (p *Project) recall() map[canonical.Digest]bool {
-	keys := map[canonical.Digest]bool{}
-	path := p.settledFile()
-	if path == "" {
-		return keys
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return keys
-	}
-	for line := range strings.Lines(string(data)) {
-		if key, err := canonical.ParseDigest(strings.TrimSpace(line)); err == nil {
-			keys[key] = true
-		}
-	}
-	return keys
-}
-
-// remember settles the sources for this user on this machine.
-func (p *Project) remember(sources []*source.Source) error {
-	path := p.settledFile()
-	if path == "" || len(sources) == 0 {
-		return nil
-	}
-	known := p.recall()
-	var lines strings.Builder
-	for _, s := range sources {
-		if key := s.Digest(); !known[key] && len(known) < maxRemembered {
-			known[key] = true
-			lines.WriteString(key.String() + "\n")
-		}
-	}
-	if lines.Len() == 0 {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // nothing is remembered then
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(lines.String())
-	return errors.Join(err, f.Close())
 }
