@@ -108,10 +108,31 @@ func (c *comparison) decisions() {
 	}
 }
 
+// worthless reports a decision of this lockfile that could never count for any of
+// its items.
+func (s *State) worthless(e *entry) bool {
+	if s == nil || s.judge == nil {
+		return false
+	}
+	st := &e.decision.Statement
+	if code, _ := s.judge.foreign(st); code != "" {
+		return false
+	}
+	for i := range st.Items {
+		if s.judge.couldEver(ref{entry: e, item: &st.Items[i]}) {
+			return false
+		}
+	}
+	return true
+}
+
 // kept holds that a decision of the base is there, with all its signatures, and
 // with no further one after it was overtaken.
 func (c *comparison) kept(id canonical.Digest) {
 	before := c.base.Ledger.entries[id]
+	if c.base.State.worthless(before) {
+		return // it may go
+	}
 	var now *entry
 	if c.head.Ledger != nil {
 		now = c.head.Ledger.entries[id]

@@ -104,8 +104,7 @@ func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 	if st == nil {
 		return refuse(RuleUnknownItem, "the lockfile does not hold it", "run agentgateway lock first")
 	}
-	found := s.judge.about(s.ledger, p.Key)
-	before, ok := s.judge.outlook(&st.history, found)
+	before, ok := s.outlook(st)
 	if !ok {
 		return refuse(RuleBroken, "its decisions cannot be followed: "+st.history.detail, "restore .agentgateway/decisions and the lockfile with git")
 	}
@@ -171,7 +170,7 @@ func (s *State) MaySign(st *Statement, key string) error {
 	v := &verdict{selfOK: s.judge.selfOK}
 	e := &entry{decision: &Decision{Statement: *st}}
 	for i := range st.Items {
-		r := ref{e, &st.Items[i]}
+		r := ref{entry: e, item: &st.Items[i]}
 		if err := s.refusal(r, s.judge.standing(r, v, signer), signer, key); err != nil {
 			return err
 		}
@@ -242,13 +241,15 @@ func (s *State) mayCosign(e *entry, key string) error {
 	var first error = &RefusalError{Rule: RuleNothing, Detail: fmt.Sprintf("decision %s lacks no signature", e.id.Short()), Hint: "nothing is to be done"}
 	useful := false
 	for i := range e.decision.Statement.Items {
-		r := ref{e, &e.decision.Statement.Items[i]}
+		r := ref{entry: e, item: &e.decision.Statement.Items[i]}
 		st := s.byKey[r.item.Key]
 		if st == nil || st.history.code != "" {
 			return &RefusalError{Rule: RuleBroken, Key: r.item.Key, Detail: "its decisions cannot be followed", Hint: "review and decide again"}
 		}
 		n := st.history.node(e.id)
 		switch {
+		case n == nil:
+			return &RefusalError{Rule: RuleBroken, Key: r.item.Key, Detail: "the decision has no place among those about it: nobody who signed it may decide about it", Hint: "review and decide again"}
 		case n.counts:
 			continue
 		case n.overtaken:

@@ -169,6 +169,11 @@ func (c *collector) ledger() {
 				unknown[e.keys[i]]++
 			}
 		}
+		for i := range st.Items {
+			if r := (ref{entry: e, item: &st.Items[i]}); st.Lockfile == c.s.input.Path && !c.s.judge.couldEver(r) {
+				c.decision(id, finding.DecisionInvalid, "nobody who signed it may decide about "+quote(r.item.Key.String()))
+			}
+		}
 	}
 	keys := make([]string, 0, len(unknown))
 	for key := range unknown {

@@ -40,16 +40,25 @@ type effect struct {
 	enabled  *ref // what ended the last disable
 	paused   *ref
 	resumed  *ref // what ended the last pause
+
+	// What a new text is graded against, whatever was decided since: at each end of
+	// the chain the text that was in force last, the one that as many persons signed
+	// last as a critical change needs, and the first that was in force.
+	last, agreed, first []ref
 }
 
 // follow walks the chain from the decision that the lockfile names. found holds
-// all decisions of the ledger about the item.
+// the decisions of the ledger about the item that have a place in its chain.
 func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest, found []ref) history {
 	h := history{key: key}
 	if head.IsZero() && len(found) == 0 {
 		return h
 	}
 	h.ends = ends(found)
+	if r, code, _ := j.link(l, key, head); code == "" && !head.IsZero() && !j.couldEver(r) {
+		h.code, h.detail = finding.DecisionInvalid, fmt.Sprintf("the lockfile names decision %s, which nobody signed who may decide about it", head.Short())
+		return h
+	}
 	if h.code, h.detail = j.walk(l, &h, head); h.code == "" && len(h.nodes) < len(found) {
 		h.code = finding.DecisionForked
 		h.detail = fmt.Sprintf("%d of %d decisions about it are not reached from the one the lockfile names", len(found)-len(h.nodes), len(found))
@@ -65,7 +74,7 @@ func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest, found 
 // which it heals by naming all ends, what all of them bar. ok is false for a
 // history that no decision can heal.
 func (j *judge) outlook(h *history, found []ref) (e effect, ok bool) {
-	if h.code != finding.DecisionForked {
+	if h.code != finding.DecisionForked && h.code != finding.DecisionInvalid {
 		return h.final, h.code == ""
 	}
 	all := history{nodes: make([]node, len(found))}
@@ -184,8 +193,10 @@ func (h *history) fold(j *judge) {
 		if len(n.item.Previous) > 1 {
 			n.after.approved = nil
 		}
+		n.fresh = len(n.after.last) == 0
 		if n.counts = j.counts(n.ref) && (n.action() != Rollback || h.approvedBefore(at, n)); n.counts {
 			n.after.apply(&n.ref)
+			n.after.remember(&n.ref, j)
 		}
 	}
 	for _, n := range slices.Backward(h.nodes) {
@@ -224,6 +235,7 @@ func (e effect) merge(o *effect) effect {
 	e.lifted = union(e.lifted, o.lifted)
 	e.disabled, e.enabled = bar(e.disabled, e.enabled, o.disabled, o.enabled)
 	e.paused, e.resumed = bar(e.paused, e.resumed, o.paused, o.resumed)
+	e.last, e.agreed, e.first = union(e.last, o.last), union(e.agreed, o.agreed), union(e.first, o.first)
 	return e
 }
 
@@ -282,6 +294,50 @@ func (e *effect) apply(r *ref) {
 	case Resume:
 		e.paused, e.resumed = nil, r
 	}
+}
+
+// remember keeps a decision that has just put its digest in force as what later
+// texts are graded against.
+func (e *effect) remember(r *ref, j *judge) {
+	if e.approved != r {
+		return
+	}
+	one := []ref{*r}
+	e.last = one
+	if j.agreed(*r) {
+		e.agreed = one
+	}
+	if len(e.first) == 0 {
+		e.first = one
+	}
+}
+
+// against lists the digests that a new text is graded against, each once; none
+// where nothing has ever been in force.
+func (e *effect) against() []canonical.Digest {
+	refs := slices.Concat(e.last, e.agreed)
+	if len(e.agreed) == 0 {
+		refs = slices.Concat(refs, e.first)
+	}
+	digests := make([]canonical.Digest, len(refs))
+	for i, r := range refs {
+		digests[i] = r.item.Digest
+	}
+	return ordered(digests, compareDigests)
+}
+
+// before is the effect of all that a decision names as previous.
+func (h *history) before(n *node) (e effect) {
+	for i, id := range n.item.Previous {
+		switch p := h.node(id); {
+		case p == nil:
+		case i == 0:
+			e = p.after
+		default:
+			e = e.merge(&p.after)
+		}
+	}
+	return e
 }
 
 // bars returns the newest decision that bars a digest.

@@ -137,6 +137,69 @@ func (j *judge) about(l *Ledger, key surface.Key) []ref {
 	return l.items[home{j.chain.Repository(), j.lockfile}][key]
 }
 
+// live returns the decisions about an item that have a place in its chain: those
+// that somebody signed who could count for it now, the one that the lockfile
+// names, and all that these lead to. Any other is worth nothing: it takes no
+// serial and forks nothing, so that who may not decide about an item cannot end
+// what is in force of it either.
+func (j *judge) live(l *Ledger, key surface.Key, head canonical.Digest) []ref {
+	all := j.about(l, key)
+	if !slices.ContainsFunc(all, func(r ref) bool { return !j.couldCount(r) }) {
+		return all
+	}
+	byID := make(map[canonical.Digest]ref, len(all))
+	var open []ref
+	for _, r := range all {
+		byID[r.entry.id] = r
+		if j.couldCount(r) || r.entry.id == head && j.couldEver(r) {
+			open = append(open, r)
+		}
+	}
+	reached := make(map[canonical.Digest]bool, len(all))
+	for len(open) > 0 {
+		r := open[len(open)-1]
+		open = open[:len(open)-1]
+		if reached[r.entry.id] {
+			continue
+		}
+		reached[r.entry.id] = true
+		for _, id := range r.item.Previous {
+			if p, ok := byID[id]; ok {
+				open = append(open, p)
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r ref) bool { return !reached[r.entry.id] })
+}
+
+// couldCount reports whether one who signed may decide about the item now, or
+// could where they had not proposed the text.
+func (j *judge) couldCount(r ref) bool {
+	if j.verdict(r.entry).code == finding.DecisionInvalid {
+		return false
+	}
+	return slices.ContainsFunc(r.entry.keys, func(key string) bool { return j.mayDecide(j.signer(r.entry.id, key), r.item.Server) })
+}
+
+// couldEver reports whether one who signed may decide about the item now, or could
+// when it was made.
+func (j *judge) couldEver(r ref) bool {
+	if j.couldCount(r) {
+		return true
+	}
+	made := j.chain.index(r.entry.decision.Statement.Trust)
+	if made < 0 || j.verdict(r.entry).code == finding.DecisionInvalid {
+		return false
+	}
+	return slices.ContainsFunc(r.entry.keys, func(key string) bool { return j.mayDecide(j.chain.links[made].signers[key], r.item.Server) })
+}
+
+// mayDecide reports whether a signer is an approver whose patterns allow a server
+// and its target; nil is nobody.
+func (j *judge) mayDecide(s *Signer, server string) bool {
+	return s != nil && s.Has(Approver) && s.allows(server, j.target(server))
+}
+
 func (j *judge) target(server string) string {
 	if t := j.targets[server]; t != "" {
 		return t
@@ -188,19 +251,34 @@ func (j *judge) need(r ref) int {
 	switch {
 	case !actions[r.action()].gives:
 		return 1
-	case r.item.Kind == surface.KindSource || r.item.Grade == finding.Critical:
+	case r.item.Kind == surface.KindSource || r.item.Grade == finding.Critical || r.fresh && r.action().puts() && j.newIsCritical(r.item.Kind):
 		return max(t.Critical, t.Approve)
 	}
 	return t.Approve
 }
 
+// newIsCritical reports whether the rule newItems makes what has never been in
+// force critical.
+func (j *judge) newIsCritical(kind surface.Kind) bool {
+	_, listed := surface.ListKindOf(kind)
+	return listed && j.chain.Current().Signed.Rules.NewItemsCritical
+}
+
 // counts reports whether r has the signatures it needs.
-func (j *judge) counts(r ref) bool {
+func (j *judge) counts(r ref) bool { return j.signedBy(r, j.need(r)) }
+
+// agreed reports whether as many have signed r as a critical change needs.
+func (j *judge) agreed(r ref) bool {
+	t := j.chain.Current().Signed.Thresholds
+	return j.signedBy(r, max(t.Critical, t.Approve))
+}
+
+// signedBy reports whether so many persons have signed r who count.
+func (j *judge) signedBy(r ref, need int) bool {
 	v := j.verdict(r.entry)
 	if v.code != "" {
 		return false
 	}
-	need := j.need(r)
 	var few [8]string
 	persons := few[:0]
 	for _, s := range v.signers {

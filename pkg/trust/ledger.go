@@ -51,6 +51,8 @@ type entry struct {
 type ref struct {
 	entry *entry
 	item  *Item
+	// fresh says, in a history, that nothing was in force of the item before.
+	fresh bool
 }
 
 // NewLedger reads and verifies decision files, on all cores. Files that known has
@@ -104,7 +106,7 @@ func (l *Ledger) add(e *entry) {
 	}
 	for i := range e.decision.Statement.Items {
 		it := &e.decision.Statement.Items[i]
-		items[it.Key] = append(items[it.Key], ref{e, it})
+		items[it.Key] = append(items[it.Key], ref{entry: e, item: it})
 	}
 }
 
@@ -156,5 +158,5 @@ func (e *entry) of(key surface.Key) (ref, bool) {
 	if !ok {
 		return ref{}, false
 	}
-	return ref{e, &items[i]}, true
+	return ref{entry: e, item: &items[i]}, true
 }

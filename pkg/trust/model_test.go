@@ -190,9 +190,59 @@ func (m *model) about(item surface.Key) []canonical.Digest {
 	return ids
 }
 
+// could reports whether one of those who signed may decide about the item, now or,
+// with then, under the version that the decision names.
+func (m *model) could(id canonical.Digest, item surface.Key, then bool) bool {
+	d := m.decisions[id]
+	made := m.made(d)
+	if made != nil && !slices.ContainsFunc(d.keys, func(key string) bool { s := made.signer(key); return s != nil && s.name == d.by }) {
+		return false
+	}
+	versions := []*modelVersion{m.current()}
+	if then && made != nil {
+		versions = append(versions, made)
+	}
+	if m.current().stands[id] {
+		for i := range m.versions {
+			versions = append(versions, &m.versions[i])
+		}
+	}
+	for _, key := range d.keys {
+		for _, v := range versions {
+			if s := v.signer(key); s != nil && s.may {
+				server, _ := path.Match(s.pattern, item.Server)
+				target, _ := path.Match(s.pattern, m.targets[item.Server])
+				if server && target {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// live returns the decisions that have a place in the chain of an item.
+func (m *model) live(item surface.Key) []canonical.Digest {
+	all := m.about(item)
+	var ids []canonical.Digest
+	for _, id := range all {
+		if m.could(id, item, false) || id == m.items[item].pointer && m.could(id, item, true) {
+			ids = append(ids, id)
+		}
+	}
+	for i := 0; i < len(ids); i++ {
+		for _, p := range m.decisions[ids[i]].about[item].previous {
+			if slices.Contains(all, p) && !slices.Contains(ids, p) {
+				ids = append(ids, p)
+			}
+		}
+	}
+	return ids
+}
+
 // ends returns the decisions about an item that no other follows.
 func (m *model) ends(item surface.Key) []canonical.Digest {
-	ids := m.about(item)
+	ids := m.live(item)
 	return slices.DeleteFunc(slices.Clone(ids), func(id canonical.Digest) bool {
 		return slices.ContainsFunc(ids, func(o canonical.Digest) bool {
 			return slices.Contains(m.decisions[o].about[item].previous, id)
@@ -226,12 +276,12 @@ func (m *model) reach(id canonical.Digest, item surface.Key, into map[canonical.
 // pointer.
 func (m *model) whole(item surface.Key) bool {
 	pointer := m.items[item].pointer
-	all := m.about(item)
+	all := m.live(item)
 	if pointer.IsZero() {
 		return len(all) == 0
 	}
 	reached := map[canonical.Digest]bool{}
-	return m.reach(pointer, item, reached) && len(reached) == len(all)
+	return m.reach(pointer, item, reached) && len(reached) == len(all) && m.could(pointer, item, true)
 }
 
 // after returns the state after several decisions that nothing follows yet: one,
@@ -374,7 +424,7 @@ func (m *model) mayDecide(d *modelDecision, key string) bool {
 // healable reports a fork: every decision about the item is whole behind itself,
 // and the pointer is one of them or nothing.
 func (m *model) healable(item surface.Key) bool {
-	for _, id := range m.about(item) {
+	for _, id := range m.live(item) {
 		if !m.reach(id, item, map[canonical.Digest]bool{}) {
 			return false
 		}
@@ -393,7 +443,7 @@ func (m *model) mayCosign(id canonical.Digest, key string) bool {
 	for item, about := range d.about {
 		it := m.items[item]
 		switch {
-		case it == nil || !m.whole(item):
+		case it == nil || !m.whole(item) || !slices.Contains(m.live(item), id):
 			return false
 		case m.counts(id, item):
 			continue

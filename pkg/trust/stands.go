@@ -67,7 +67,7 @@ func (s *State) effective(pick func(ref) bool) []canonical.Digest {
 		return nil
 	}
 	for _, it := range s.Items {
-		e, ok := s.judge.outlook(&it.history, s.judge.about(s.ledger, it.Key))
+		e, ok := s.outlook(it)
 		if !ok {
 			continue
 		}

@@ -101,6 +101,11 @@ type ItemState struct {
 	Expired        bool // what is in force is older than the rule maxAge allows
 	Why            string
 
+	// Last is the digest that was in force last, whatever was decided since, such as
+	// that it is disabled; zero where nothing has ever been in force. Of a fork it
+	// is that of the newest end.
+	Last canonical.Digest
+
 	gone    Status // Absent or Refused, as the lockfile says; else empty
 	history history
 }
@@ -245,7 +250,7 @@ func (s *State) decide() {
 	rejected := s.rejections()
 	for _, it := range s.Items {
 		it.gone = it.Status
-		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.judge.about(s.ledger, it.Key))
+		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.judge.live(s.ledger, it.Key, it.Decision))
 		s.conclude(it)
 		if !it.Digest.IsZero() {
 			it.RejectedBefore = rejected[it.Digest]
@@ -265,7 +270,7 @@ func (s *State) rejections() map[canonical.Digest][]canonical.Digest {
 		of := *s.judge
 		of.lockfile, of.verdicts = e.decision.Statement.Lockfile, map[*entry]*verdict{}
 		for i := range e.decision.Statement.Items {
-			if it := &e.decision.Statement.Items[i]; of.counts(ref{e, it}) {
+			if it := &e.decision.Statement.Items[i]; of.counts(ref{entry: e, item: it}) {
 				rejected[it.Digest] = append(rejected[it.Digest], id)
 			}
 		}
@@ -276,6 +281,13 @@ func (s *State) rejections() map[canonical.Digest][]canonical.Digest {
 // conclude turns the history of an item into its state.
 func (s *State) conclude(it *ItemState) {
 	h := &it.history
+	if e, ok := s.outlook(it); ok {
+		for i, r := range e.last {
+			if i == 0 || r.item.Serial > e.last[i-1].item.Serial {
+				it.Last = r.item.Digest
+			}
+		}
+	}
 	if h.code != "" {
 		it.Status, it.Why = Conflict, h.detail
 		return
@@ -317,6 +329,49 @@ func status(it *ItemState) (Status, string) {
 		return New, "nobody has decided about it"
 	}
 	return New, "no decision about it puts anything in force"
+}
+
+// outlook is what a new decision about an item starts from; see judge.outlook.
+func (s *State) outlook(it *ItemState) (effect, bool) {
+	return s.judge.outlook(&it.history, s.judge.live(s.ledger, it.Key, it.Decision))
+}
+
+// Against returns the digests that a text of an item is graded against, of which
+// the worst grade counts: at each end of the item's chain the one that was in
+// force last, whatever was decided since; and the one that as many persons as
+// thresholds.critical asks for approved last, or else the first that was in
+// force. None means that nothing has ever been in force. decision is that whose
+// text is graded; zero for a new one.
+func (s *State) Against(key surface.Key, decision canonical.Digest) []canonical.Digest {
+	it := s.byKey[key]
+	if it == nil || s.judge == nil {
+		return nil
+	}
+	if n := it.history.node(decision); n != nil {
+		e := it.history.before(n)
+		return e.against()
+	}
+	e, _ := s.outlook(it)
+	return e.against()
+}
+
+// GradeOfNew is the grade of a text where nothing of its item has ever been in
+// force.
+func (s *State) GradeOfNew(kind surface.Kind) finding.Grade {
+	if kind == surface.KindSource || s.judge != nil && s.judge.newIsCritical(kind) {
+		return finding.Critical
+	}
+	return finding.Warning
+}
+
+// EverInForce reports whether a digest of an item has ever been in force, by the
+// decisions that count.
+func (s *State) EverInForce(key surface.Key, digest, gateway canonical.Digest) bool {
+	it := s.byKey[key]
+	return it != nil && slices.ContainsFunc(it.history.nodes, func(n node) bool {
+		tookEffect := len(n.after.last) == 1 && n.after.last[0].entry == n.entry
+		return tookEffect && n.item.Digest == digest && n.item.GatewayDigest == gateway
+	})
 }
 
 func (s *State) inForce(r *ref) *InForce {

@@ -436,7 +436,7 @@ func TestCritical(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s.judge.need(ref{&entry{decision: &Decision{Statement: *st}}, &st.Items[0]})
+			return s.judge.need(ref{entry: &entry{decision: &Decision{Statement: *st}}, item: &st.Items[0]})
 		}
 		if got := need(toolKey("read"), finding.Warning); got != test.tool {
 			t.Errorf("%+v: a tool needs %d", test, got)
