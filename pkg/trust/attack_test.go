@@ -80,7 +80,7 @@ func TestAttackStates(t *testing.T) {
 		{"attack-07: a proposer approves via a robot", func(t *testing.T, w *world) {
 			w.change([]string{"alice"}, Add(w.signer("robot", "the robot", Deployer)))
 			w.force([]string{"robot"}, mustDraft(t, w, Approve, read))
-		}, []string{"approval-missing", "threshold-unmet"}},
+		}, []string{"approval-missing", "decision-invalid"}},
 		{"attack-07: a stranger approves", func(t *testing.T, w *world) {
 			st := mustDraft(t, w, Approve, read)
 			st.By = "bob@example.com"
@@ -101,7 +101,7 @@ func TestAttackStates(t *testing.T) {
 			w.change([]string{"alice"}, Add(Signer{Principal: "dave@example.com", Person: "Dave", Keys: []string{testKey(t, "dave").Key()}, Servers: []string{"files"}}))
 			w.lock.Server("files").Target = "production"
 			w.force([]string{"dave"}, mustDraft(t, w, Approve, read))
-		}, []string{"approval-missing", "approval-outdated", "threshold-unmet"}},
+		}, []string{"approval-missing", "approval-outdated", "decision-invalid"}},
 		{"attack-21: two approved changes become a third text", func(t *testing.T, w *world) {
 			w.decide([]string{"bob"}, Approve, read)
 			a, b := w.clone(), w.clone()
@@ -598,5 +598,49 @@ func TestPattern(t *testing.T) {
 		if got := matchPattern(test.pattern, test.name); got != test.want {
 			t.Errorf("%q matches %q: %v", test.pattern, test.name, got)
 		}
+	}
+}
+
+// TestDecisionInvalid holds that who may not decide about an item ends nothing: a
+// decision of theirs takes no serial and forks nothing, whether the lockfile names
+// it or not.
+func TestDecisionInvalid(t *testing.T) {
+	read := toolKey("read")
+	for _, named := range []bool{false, true} {
+		w := team(t)
+		w.change([]string{"alice"}, Add(w.signer("robot", "the robot", Deployer)))
+		approval := w.decide([]string{"bob"}, Approve, read)
+		w.force([]string{"robot"}, mustDraft(t, w, Disable, read))
+		if !named {
+			w.tool("read").Decision = approval
+		}
+		s := w.state()
+		if it := s.Item(read); it.Status != Approved || !slices.Contains(codes(s.Findings), "decision-invalid") {
+			t.Errorf("named %v: it is %s (%s), with the findings %v", named, it.Status, it.Why, codes(s.Findings))
+		}
+		if st := mustDraft(t, w, Disable, read); st.Items[0].Serial != 2 || !slices.Equal(st.Items[0].Previous, []canonical.Digest{approval}) {
+			t.Errorf("named %v: the next has the serial %d after %v", named, st.Items[0].Serial, st.Items[0].Previous)
+		}
+	}
+}
+
+// TestNewItems holds that the rule makes new definitions need the threshold of
+// critical changes, and those that were in force before not.
+func TestNewItems(t *testing.T) {
+	w := team(t, Set("threshold.critical", "2"), Set("newItems", "critical"))
+	read := toolKey("read")
+	w.decide([]string{"bob"}, Approve, read)
+	if it := w.state().Item(read); it.Status != New || len(it.Pending) != 1 || it.Pending[0].Tally.Need != 2 {
+		t.Errorf("a new tool that one approved is %s", it.Status)
+	}
+	if grade := w.state().GradeOfNew(read.Kind); grade != finding.Critical {
+		t.Errorf("a new tool is %s", grade)
+	}
+	w.decide([]string{"bob", "carol"}, Approve, read)
+	w.decide([]string{"bob"}, Disable, read)
+	w.decide([]string{"bob"}, Enable, read)
+	w.decide([]string{"bob"}, Approve, read)
+	if it := w.state().Item(read); it.Status != Approved {
+		t.Errorf("what was in force and is approved again as a harmless change is %s", it.Status)
 	}
 }

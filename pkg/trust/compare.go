@@ -233,8 +233,8 @@ func (c *comparison) items() {
 
 // serial is that of the newest decision, as the lockfile names it; 0 for none.
 func (it *ItemState) serial() int64 {
-	if n := it.history.node(it.Decision); n != nil {
-		return n.item.Serial
+	if n := len(it.history.nodes); n > 0 {
+		return it.history.nodes[n-1].item.Serial
 	}
 	return 0
 }

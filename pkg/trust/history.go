@@ -14,7 +14,8 @@ import (
 type history struct {
 	key   surface.Key
 	nodes []node // by serial
-	ends  []ref  // decisions that no other names as previous
+	live  []ref  // decisions that have a place in it
+	ends  []ref  // those of them that no other names as previous
 	// code is empty where the chain is whole; else nothing is in force, and detail
 	// says why.
 	code   finding.Code
@@ -47,21 +48,23 @@ type effect struct {
 	last, agreed, first []ref
 }
 
-// follow walks the chain from the decision that the lockfile names. found holds
-// the decisions of the ledger about the item that have a place in its chain.
-func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest, found []ref) history {
+// follow walks the chain from the decision that the lockfile names.
+func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest) history {
 	h := history{key: key}
-	if head.IsZero() && len(found) == 0 {
+	heads := j.heads(l, key, head)
+	h.live = j.live(l, key, heads)
+	if len(heads) == 0 && len(h.live) == 0 {
 		return h
 	}
-	h.ends = ends(found)
-	if r, code, _ := j.link(l, key, head); code == "" && !head.IsZero() && !j.couldEver(r) {
-		h.code, h.detail = finding.DecisionInvalid, fmt.Sprintf("the lockfile names decision %s, which nobody signed who may decide about it", head.Short())
-		return h
-	}
-	if h.code, h.detail = j.walk(l, &h, head); h.code == "" && len(h.nodes) < len(found) {
+	h.ends = ends(h.live)
+	h.code, h.detail = j.walk(l, &h, heads)
+	switch {
+	case h.code != "":
+	case len(h.nodes) < len(h.live):
 		h.code = finding.DecisionForked
-		h.detail = fmt.Sprintf("%d of %d decisions about it are not reached from the one the lockfile names", len(found)-len(h.nodes), len(found))
+		h.detail = fmt.Sprintf("%d of %d decisions about it are not reached from the one the lockfile names", len(h.live)-len(h.nodes), len(h.live))
+	case len(h.ends) > 1:
+		h.code, h.detail = finding.DecisionForked, "the decision that the lockfile names joins several, and nobody signed it who may decide about it"
 	}
 	if h.code == "" {
 		h.fold(j)
@@ -73,8 +76,9 @@ func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest, found 
 // outlook is what a new decision starts from: the final effect, and for a fork,
 // which it heals by naming all ends, what all of them bar. ok is false for a
 // history that no decision can heal.
-func (j *judge) outlook(h *history, found []ref) (e effect, ok bool) {
-	if h.code != finding.DecisionForked && h.code != finding.DecisionInvalid {
+func (j *judge) outlook(h *history) (e effect, ok bool) {
+	found := h.live
+	if h.code != finding.DecisionForked {
 		return h.final, h.code == ""
 	}
 	all := history{nodes: make([]node, len(found))}
@@ -112,13 +116,13 @@ func ends(found []ref) []ref {
 	return slices.DeleteFunc(slices.Clone(found), func(r ref) bool { return named[r.entry.id] })
 }
 
-// walk collects every decision reached from head, each once.
-func (j *judge) walk(l *Ledger, h *history, head canonical.Digest) (finding.Code, string) {
-	if head.IsZero() {
+// walk collects every decision reached from the heads, each once.
+func (j *judge) walk(l *Ledger, h *history, heads []canonical.Digest) (finding.Code, string) {
+	if len(heads) == 0 {
 		return finding.DecisionForked, "there are decisions about it, and the lockfile names none"
 	}
 	serials := map[canonical.Digest]int64{}
-	for open := []canonical.Digest{head}; len(open) > 0; {
+	for open := slices.Clone(heads); len(open) > 0; {
 		id := open[len(open)-1]
 		open = open[:len(open)-1]
 		if _, seen := serials[id]; seen {

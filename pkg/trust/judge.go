@@ -137,12 +137,32 @@ func (j *judge) about(l *Ledger, key surface.Key) []ref {
 	return l.items[home{j.chain.Repository(), j.lockfile}][key]
 }
 
+// heads returns where the chain of an item begins to be followed: the decision
+// that the lockfile names, or where that could never count the ones before it.
+func (j *judge) heads(l *Ledger, key surface.Key, head canonical.Digest) []canonical.Digest {
+	var heads []canonical.Digest
+	seen := map[canonical.Digest]bool{{}: true}
+	for open := []canonical.Digest{head}; len(open) > 0; {
+		id := open[len(open)-1]
+		open = open[:len(open)-1]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if r, code, _ := j.link(l, key, id); code == "" && !j.couldEver(r) {
+			open = append(open, r.item.Previous...)
+			continue
+		}
+		heads = append(heads, id)
+	}
+	return heads
+}
+
 // live returns the decisions about an item that have a place in its chain: those
-// that somebody signed who could count for it now, the one that the lockfile
-// names, and all that these lead to. Any other is worth nothing: it takes no
-// serial and forks nothing, so that who may not decide about an item cannot end
-// what is in force of it either.
-func (j *judge) live(l *Ledger, key surface.Key, head canonical.Digest) []ref {
+// that somebody signed who could count for it now, the heads, and all that these
+// lead to. Any other is worth nothing: it takes no serial and forks nothing, so
+// that who may not decide about an item cannot end what is in force of it either.
+func (j *judge) live(l *Ledger, key surface.Key, heads []canonical.Digest) []ref {
 	all := j.about(l, key)
 	if !slices.ContainsFunc(all, func(r ref) bool { return !j.couldCount(r) }) {
 		return all
@@ -151,7 +171,7 @@ func (j *judge) live(l *Ledger, key surface.Key, head canonical.Digest) []ref {
 	var open []ref
 	for _, r := range all {
 		byID[r.entry.id] = r
-		if j.couldCount(r) || r.entry.id == head && j.couldEver(r) {
+		if j.couldCount(r) || slices.Contains(heads, r.entry.id) {
 			open = append(open, r)
 		}
 	}

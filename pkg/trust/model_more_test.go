@@ -88,7 +88,10 @@ func (r *run) trust() error {
 		}
 	default:
 		value := 1 + r.rng.IntN(3)
-		switch pick(r, []string{"approve", "critical", "admin", "self"}) {
+		switch pick(r, []string{"approve", "critical", "admin", "self", "new"}) {
+		case "new":
+			next.newItems = !next.newItems
+			changes = append(changes, Set("newItems", map[bool]string{true: "critical", false: "warning"}[next.newItems]))
 		case "approve":
 			next.approve = value
 			changes = append(changes, Set("threshold.approve", strconv.Itoa(value)))

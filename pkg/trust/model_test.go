@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"maps"
 	"path"
 	"slices"
 
@@ -22,7 +23,7 @@ type modelVersion struct {
 	digest                   canonical.Digest
 	signers                  []modelSigner
 	approve, critical, admin int
-	allowSelf                bool
+	allowSelf, newItems      bool
 	stands                   map[canonical.Digest]bool
 }
 
@@ -64,6 +65,8 @@ type modelState struct {
 	by               canonical.Digest
 	barred           map[canonical.Digest]bool
 	disabled, paused bool
+	// What a new text is graded against; see State.Against.
+	last, agreed, first map[canonical.Digest]bool
 }
 
 func (m *model) current() *modelVersion { return &m.versions[len(m.versions)-1] }
@@ -127,10 +130,15 @@ func (m *model) need(d *modelDecision, item surface.Key) int {
 	switch {
 	case !gives(d.action):
 		return 1
-	case d.about[item].critical || item.Kind == surface.KindSource:
+	case d.about[item].critical || item.Kind == surface.KindSource, now.newItems && item.Kind == surface.KindTool && m.isNew(d, item):
 		return max(now.approve, now.critical)
 	}
 	return now.approve
+}
+
+// isNew reports whether nothing of the item was in force before an approval.
+func (m *model) isNew(d *modelDecision, item surface.Key) bool {
+	return (d.action == Approve || d.action == Rollback) && len(m.after(d.about[item].previous, item).last) == 0
 }
 
 func (m *model) persons(id canonical.Digest, d *modelDecision, item surface.Key) map[string]bool {
@@ -221,12 +229,32 @@ func (m *model) could(id canonical.Digest, item surface.Key, then bool) bool {
 	return false
 }
 
+// heads is the decision that the lockfile names, or where nobody signed that who
+// could ever count the ones before it.
+func (m *model) heads(item surface.Key) []canonical.Digest {
+	heads := []canonical.Digest{m.items[item].pointer}
+	for again := true; again; {
+		again = false
+		for i, id := range heads {
+			if d := m.decisions[id]; d != nil && !d.foreign {
+				if about, ok := d.about[item]; ok && !m.could(id, item, true) {
+					heads = append(slices.Delete(heads, i, i+1), about.previous...)
+					again = true
+					break
+				}
+			}
+		}
+	}
+	slices.SortFunc(heads, compareDigests)
+	return slices.DeleteFunc(slices.Compact(heads), canonical.Digest.IsZero)
+}
+
 // live returns the decisions that have a place in the chain of an item.
 func (m *model) live(item surface.Key) []canonical.Digest {
-	all := m.about(item)
+	all, heads := m.about(item), m.heads(item)
 	var ids []canonical.Digest
 	for _, id := range all {
-		if m.could(id, item, false) || id == m.items[item].pointer && m.could(id, item, true) {
+		if m.could(id, item, false) || slices.Contains(heads, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -275,24 +303,29 @@ func (m *model) reach(id canonical.Digest, item surface.Key, into map[canonical.
 // whole reports whether the decisions about an item form one chain from its
 // pointer.
 func (m *model) whole(item surface.Key) bool {
-	pointer := m.items[item].pointer
-	all := m.live(item)
-	if pointer.IsZero() {
-		return len(all) == 0
-	}
+	heads, all := m.heads(item), m.live(item)
 	reached := map[canonical.Digest]bool{}
-	return m.reach(pointer, item, reached) && len(reached) == len(all) && m.could(pointer, item, true)
+	for _, id := range heads {
+		if !m.reach(id, item, reached) {
+			return false
+		}
+	}
+	return len(reached) == len(all) && len(m.ends(item)) < 2
 }
 
 // after returns the state after several decisions that nothing follows yet: one,
 // none, or the ends of a fork.
 func (m *model) after(ids []canonical.Digest, item surface.Key) modelState {
-	out := modelState{barred: map[canonical.Digest]bool{}}
+	set := func() map[canonical.Digest]bool { return map[canonical.Digest]bool{} }
+	out := modelState{barred: set(), last: set(), agreed: set(), first: set()}
 	for _, id := range ids {
 		s := m.at(id, item)
 		for d := range s.barred {
 			out.barred[d] = true
 		}
+		maps.Copy(out.last, s.last)
+		maps.Copy(out.agreed, s.agreed)
+		maps.Copy(out.first, s.first)
 		out.disabled = out.disabled || s.disabled
 		out.paused = out.paused || s.paused
 		if len(ids) == 1 {
@@ -314,6 +347,13 @@ func (m *model) at(id canonical.Digest, item surface.Key) modelState {
 	case Approve, Rollback:
 		if !s.disabled {
 			s.force, s.by = digest, id
+			s.last = map[canonical.Digest]bool{digest: true}
+			if now := m.current(); len(m.persons(id, d, item)) >= max(now.approve, now.critical) {
+				s.agreed = s.last
+			}
+			if len(s.first) == 0 {
+				s.first = s.last
+			}
 			delete(s.barred, digest)
 		}
 	case Reject:
@@ -339,12 +379,7 @@ func (m *model) state(item surface.Key) (Status, modelState) {
 	if !m.whole(item) {
 		return Conflict, modelState{}
 	}
-	var s modelState
-	if it.pointer.IsZero() {
-		s = m.after(nil, item)
-	} else {
-		s = m.at(it.pointer, item)
-	}
+	s := m.after(m.ends(item), item)
 	switch {
 	case it.absent:
 		return Absent, s
@@ -362,6 +397,17 @@ func (m *model) state(item surface.Key) (Status, modelState) {
 		return Changed, s
 	}
 	return New, s
+}
+
+// against is what a new text is graded against.
+func (s *modelState) against() map[canonical.Digest]bool {
+	out := maps.Clone(s.last)
+	if len(s.agreed) > 0 {
+		maps.Copy(out, s.agreed)
+	} else {
+		maps.Copy(out, s.first)
+	}
+	return out
 }
 
 // overtaken reports whether a decision that counts follows id, near or far.
@@ -429,8 +475,12 @@ func (m *model) healable(item surface.Key) bool {
 			return false
 		}
 	}
-	p := m.items[item].pointer
-	return p.IsZero() || slices.Contains(m.about(item), p)
+	for _, id := range m.heads(item) {
+		if !slices.Contains(m.about(item), id) {
+			return false
+		}
+	}
+	return true
 }
 
 // mayCosign reports whether a signature by key to a decision would be taken.

@@ -269,6 +269,9 @@ func (t *tree) check() error {
 			return fmt.Errorf("%v: it is %s (%s), in force %s by %s; the model says %s, %s by %s",
 				key, it.Status, it.Why, force.Short(), by.Short(), status, want.force.Short(), want.by.Short())
 		}
+		if err := t.checkAgainst(s, key, status == Conflict); err != nil {
+			return err
+		}
 		if !it.Passes(false) {
 			failing++
 		}
@@ -279,6 +282,33 @@ func (t *tree) check() error {
 	critical := slices.ContainsFunc(s.Findings, func(f finding.Finding) bool { return f.Grade == finding.Critical })
 	if failing > 0 && !critical {
 		return fmt.Errorf("%d items do not pass, and nothing says so", failing)
+	}
+	return nil
+}
+
+// checkAgainst holds what a text is graded against, of a new decision and of those
+// that are made.
+func (t *tree) checkAgainst(s *State, key surface.Key, conflict bool) error {
+	same := func(decision canonical.Digest, want modelState) error {
+		have := s.Against(key, decision)
+		for i := range have {
+			have[i] = known(key, have[i])
+		}
+		if model := slices.SortedFunc(maps.Keys(want.against()), compareDigests); !slices.Equal(ordered(have, compareDigests), model) {
+			return fmt.Errorf("%v: after %s a text is graded against %v; the model says %v", key, decision.Short(), have, model)
+		}
+		return nil
+	}
+	if conflict && !t.m.healable(key) {
+		return nil
+	}
+	if err := same(canonical.Digest{}, t.m.after(t.m.ends(key), key)); err != nil || conflict {
+		return err
+	}
+	for _, id := range t.m.live(key) {
+		if err := same(id, t.m.after(t.m.decisions[id].about[key].previous, key)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -250,7 +250,7 @@ func (s *State) decide() {
 	rejected := s.rejections()
 	for _, it := range s.Items {
 		it.gone = it.Status
-		it.history = s.judge.follow(s.ledger, it.Key, it.Decision, s.judge.live(s.ledger, it.Key, it.Decision))
+		it.history = s.judge.follow(s.ledger, it.Key, it.Decision)
 		s.conclude(it)
 		if !it.Digest.IsZero() {
 			it.RejectedBefore = rejected[it.Digest]
@@ -333,7 +333,7 @@ func status(it *ItemState) (Status, string) {
 
 // outlook is what a new decision about an item starts from; see judge.outlook.
 func (s *State) outlook(it *ItemState) (effect, bool) {
-	return s.judge.outlook(&it.history, s.judge.live(s.ledger, it.Key, it.Decision))
+	return s.judge.outlook(&it.history)
 }
 
 // Against returns the digests that a text of an item is graded against, of which
