@@ -313,23 +313,29 @@ func (r *Repository) Tag(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = repo.Close() }()
-	_, err = seal.SignTag(ctx, repo, seal.TagOptions{Name: name, Commit: commit, Path: lockfile.DefaultName, Root: r.Root(), Signer: r.Alice})
+	_, err = seal.SignTag(ctx, repo, seal.TagOptions{Name: name, Commit: commit, Path: lockfile.DefaultName, SignOptions: seal.SignOptions{Root: r.Root(), Signer: r.Alice}})
 	return err
 }
 
 // Bundle returns a bundle of what stands in the work tree, sealed with a detached
 // signature.
 func (r *Repository) Bundle(ctx context.Context) ([]byte, error) {
-	data, err := os.ReadFile(filepath.Join(r.Dir, lockfile.DefaultName))
+	dir, err := lockfile.OpenDir(r.Dir)
 	if err != nil {
 		return nil, err
 	}
-	b := &seal.Bundle{Path: lockfile.DefaultName, Lockfile: data, Trust: r.versions, Seal: seal.BundleSeal{Kind: seal.RequireNone}}
-	if b.Decisions, err = seal.SelectDecisions(b.Path, r.decisions); err != nil {
+	defer func() { _ = dir.Close() }()
+	subject := seal.Folder(dir, lockfile.DefaultName)
+	whole, err := seal.Verify(subject, seal.Options{Require: seal.RequireNone})
+	if err != nil {
 		return nil, err
 	}
-	if r.Chain != nil {
-		armored, err := seal.Sign(ctx, data, r.Alice, seal.ByTrust(r.Chain))
+	b := &seal.Bundle{
+		Path: lockfile.DefaultName, Lockfile: whole.Lockfile, Trust: whole.Versions, Decisions: whole.Ledger.Files(lockfile.DefaultName),
+		Seal: seal.BundleSeal{Kind: seal.RequireNone},
+	}
+	if whole.Chain != nil {
+		armored, err := seal.Sign(ctx, subject, seal.SignOptions{Signer: r.Alice})
 		if err != nil {
 			return nil, err
 		}

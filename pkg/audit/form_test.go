@@ -66,7 +66,7 @@ func TestAttack18SwappedObject(t *testing.T) {
 
 // TestAttack22Links replaces folders and files by links to the same content.
 func TestAttack22Links(t *testing.T) {
-	for _, name := range []string{trustFolder, decisionsFolder, lockfile.Folder} {
+	for _, name := range []string{trust.VersionFolder, trust.DecisionFolder, lockfile.Folder} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, _ := approved(t)

@@ -85,7 +85,7 @@ func (t *trial) files(context.Context) error {
 func (t *trial) trustVersions(ctx context.Context) error {
 	var err error
 	if t.chain, err = t.lib.chain(ctx, t.at); err != nil {
-		if v := broken(t.node.ID, t.lib.layout.in(trustFolder), err); v != nil {
+		if v := broken(t.node.ID, t.lib.layout.in(trust.VersionFolder), err); v != nil {
 			return v
 		}
 		return err
@@ -100,7 +100,7 @@ func (t *trial) trustVersions(ctx context.Context) error {
 			continue
 		}
 		if t.chain == nil {
-			return t.breaks(finding.TrustMissing, trustFolder, "the trust list of %d versions is gone", chain.Len())
+			return t.breaks(finding.TrustMissing, trust.VersionFolder, "the trust list of %d versions is gone", chain.Len())
 		}
 		for n := 1; n <= chain.Len(); n++ {
 			_, want := chain.Version(n)
@@ -121,7 +121,7 @@ func (t *trial) trustVersions(ctx context.Context) error {
 
 // versionFiles holds that a version only gains signatures.
 func (t *trial) versionFiles(ctx context.Context, p *point) error {
-	return t.lib.repo.Diff(ctx, p.trust.ID, t.at.trust.ID, trustFolder+"/", func(c gitrepo.Change) error {
+	return t.lib.repo.Diff(ctx, p.trust.ID, t.at.trust.ID, trust.VersionFolder+"/", func(c gitrepo.Change) error {
 		if c.Before.ID.IsZero() || c.After.ID.IsZero() || c.Before.ID == c.After.ID {
 			return nil
 		}
@@ -176,7 +176,7 @@ func (t *trial) commit(ctx context.Context) error {
 		SignedByUnlisted: "its key is not listed", SignedOtherwise: "its signature is not one of SSH",
 		BadlySigned: "its signature does not verify", NotSigned: "it is not signed",
 	}
-	return t.breaks(finding.CommitUnsigned, trustFolder, "it adds decisions or trust versions, and %s", why[e.Signature])
+	return t.breaks(finding.CommitUnsigned, trust.VersionFolder, "it adds decisions or trust versions, and %s", why[e.Signature])
 }
 
 // mustBeSigned reports whether the rule, before or after the commit, asks for its

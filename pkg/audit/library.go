@@ -178,7 +178,7 @@ func (l *library) load(ctx context.Context, steps []*step, from *point) error {
 		}
 	}
 	if from != nil {
-		err := l.repo.Diff(ctx, gitrepo.Hash{}, from.decisions.ID, decisionsFolder+"/", func(c gitrepo.Change) error {
+		err := l.repo.Diff(ctx, gitrepo.Hash{}, from.decisions.ID, trust.DecisionFolder+"/", func(c gitrepo.Change) error {
 			l.skipped[c.Path] = true
 			add(c)
 			return nil

@@ -12,12 +12,6 @@ import (
 	"agentgateway-lock/pkg/trust"
 )
 
-// The folders beside a lockfile that an audit reads.
-const (
-	trustFolder     = lockfile.Folder + "/trust"
-	decisionsFolder = lockfile.Folder + "/decisions"
-)
-
 // A point is what a commit's tree holds of the files that are judged. A zero
 // entry is not there. Points are compared, never their files: equal entries are
 // equal files.
@@ -53,8 +47,8 @@ func (l layout) read(ctx context.Context, repo *gitrepo.Repo, tree gitrepo.Hash)
 		ok   func(gitrepo.Mode) bool
 	}{
 		{l.lockfile, &p.lockfile, gitrepo.Mode.IsFile},
-		{trustFolder, &p.trust, isFolder},
-		{decisionsFolder, &p.decisions, isFolder},
+		{trust.VersionFolder, &p.trust, isFolder},
+		{trust.DecisionFolder, &p.decisions, isFolder},
 	}
 	for _, place := range places {
 		name := l.in(place.name)
@@ -78,7 +72,7 @@ func (l layout) read(ctx context.Context, repo *gitrepo.Repo, tree gitrepo.Hash)
 // twins finds what is beside the judged folders under a name that differs by case
 // alone.
 func (l layout) twins(ctx context.Context, repo *gitrepo.Repo, tree gitrepo.Hash, p *point) error {
-	for _, ours := range [...]string{lockfile.Folder, trustFolder, decisionsFolder} {
+	for _, ours := range [...]string{lockfile.Folder, trust.VersionFolder, trust.DecisionFolder} {
 		entry, found, err := repo.Lookup(ctx, tree, l.root(path.Dir(ours)))
 		if err != nil || !found || entry.Mode != gitrepo.ModeFolder {
 			return err
@@ -216,7 +210,7 @@ func (w *walk) steps(ctx context.Context, skip map[gitrepo.Hash]bool) ([]*step, 
 		}
 		s := &step{node: n, at: at, parents: parents, decisions: make([][]gitrepo.Change, len(parents))}
 		for k, p := range parents {
-			err := w.repo.Diff(ctx, p.decisions.ID, at.decisions.ID, decisionsFolder+"/", func(c gitrepo.Change) error {
+			err := w.repo.Diff(ctx, p.decisions.ID, at.decisions.ID, trust.DecisionFolder+"/", func(c gitrepo.Change) error {
 				s.decisions[k] = append(s.decisions[k], c)
 				return nil
 			})

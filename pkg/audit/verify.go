@@ -275,9 +275,9 @@ func (v *verification) atHead(ctx context.Context) error {
 	if !p.judged() {
 		switch {
 		case v.opts.Root != nil:
-			return v.breaks(finding.TrustMissing, trustFolder, "the trust root is %s, and there is no trust list", v.opts.Root.Short())
+			return v.breaks(finding.TrustMissing, trust.VersionFolder, "the trust root is %s, and there is no trust list", v.opts.Root.Short())
 		case !p.decisions.ID.IsZero():
-			return v.breaks(finding.TrustMissing, trustFolder, "there are decisions, and no trust list to judge them by")
+			return v.breaks(finding.TrustMissing, trust.VersionFolder, "there are decisions, and no trust list to judge them by")
 		}
 		return nil
 	}
@@ -288,7 +288,7 @@ func (v *verification) atHead(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if violation := broken(v.report.Head, v.walk.in(trustFolder), err); violation != nil {
+	if violation := broken(v.report.Head, v.walk.in(trust.VersionFolder), err); violation != nil {
 		return violation
 	}
 	return err

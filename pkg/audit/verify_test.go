@@ -187,9 +187,9 @@ func TestViolations(t *testing.T) {
 			w.must(err)
 			w.write(trust.DecisionPath(id), w.forge("alice", &d.Statement).Format())
 		}, finding.DecisionChanged},
-		{"trust-removed", func(w *world, _ canonical.Digest) { w.remove(trustFolder) }, finding.TrustMissing},
+		{"trust-removed", func(w *world, _ canonical.Digest) { w.remove(trust.VersionFolder) }, finding.TrustMissing},
 		{"trust-replaced", func(w *world, _ canonical.Digest) {
-			w.remove(trustFolder)
+			w.remove(trust.VersionFolder)
 			w.keys["alice"] = w.key("mallory")
 			w.init()
 		}, finding.TrustForked},
@@ -205,7 +205,7 @@ func TestViolations(t *testing.T) {
 			v.Signatures = [][]byte{blob}
 			w.write(trust.VersionPath(2), v.Format())
 		}, finding.TrustInvalid},
-		{"stray-file-in-decisions", func(w *world, _ canonical.Digest) { w.write(decisionsFolder+"/ab/note.txt", []byte("x")) }, finding.DecisionInvalid},
+		{"stray-file-in-decisions", func(w *world, _ canonical.Digest) { w.write(trust.DecisionFolder+"/ab/note.txt", []byte("x")) }, finding.DecisionInvalid},
 		{"attack-04-other-repository", func(w *world, _ canonical.Digest) {
 			st := w.draft(trust.Reject, toolKey("read"))
 			st.Repository = canonical.SumString("another repository")
@@ -565,7 +565,7 @@ func TestUnsigned(t *testing.T) {
 	if r := w.holds(); r.Commits != 0 || r.Unjudged != 1 {
 		t.Errorf("the report is %+v", r)
 	}
-	w.git("", "checkout", "-q", "main", "--", decisionsFolder)
+	w.git("", "checkout", "-q", "main", "--", trust.DecisionFolder)
 	w.breaks(w.plain("mallory", "decisions alone"), finding.TrustMissing)
 	if _, err := Verify(t.Context(), w.open(gitrepo.GoGit), Options{}); err == nil {
 		t.Error("an audit without the time begins")

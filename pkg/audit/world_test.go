@@ -229,7 +229,7 @@ func (w *world) root() *canonical.Digest {
 func (w *world) state() *trust.State {
 	w.t.Helper()
 	var files []trust.DecisionFile
-	paths, err := filepath.Glob(filepath.Join(w.dir, decisionsFolder, "*", "*.json"))
+	paths, err := filepath.Glob(filepath.Join(w.dir, trust.DecisionFolder, "*", "*.json"))
 	w.must(err)
 	for _, p := range paths {
 		rel, err := filepath.Rel(w.dir, p)

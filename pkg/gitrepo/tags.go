@@ -9,18 +9,21 @@ import (
 	"strings"
 )
 
+// TagsPrefix begins the full name of every tag.
+const TagsPrefix = "refs/tags/"
+
 // Tags lists the tags whose names after refs/tags/ match a pattern of
 // path.Match ("*" does not cross a slash), newest first by CompareVersions.
 func (r *Repo) Tags(ctx context.Context, pattern string) ([]Ref, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("tag pattern %q: %w", pattern, err)
 	}
-	all, err := r.back.refs(ctx, "refs/tags/")
+	all, err := r.back.refs(ctx, TagsPrefix)
 	if err != nil {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(ref Ref) bool {
-		ok, _ := path.Match(pattern, strings.TrimPrefix(ref.Name, "refs/tags/"))
+		ok, _ := path.Match(pattern, strings.TrimPrefix(ref.Name, TagsPrefix))
 		return !ok
 	})
 	slices.SortFunc(all, func(a, b Ref) int { return CompareVersions(b.Name, a.Name) })
@@ -97,7 +100,7 @@ func compareNumbers(a, b string) int {
 // and pointing to a commit, which it also gives. Anything else is a
 // *FormatError. Whether the signature is good is for the caller.
 func (r *Repo) AnnotatedTag(ctx context.Context, name string) (*Tag, Hash, error) {
-	short, ok := strings.CutPrefix(name, "refs/tags/")
+	short, ok := strings.CutPrefix(name, TagsPrefix)
 	if !ok {
 		return nil, Hash{}, fmt.Errorf("%q is not the full name of a tag (refs/tags/…)", name)
 	}

@@ -15,6 +15,10 @@ import (
 // MaxSize bounds the length of a lockfile in bytes.
 const MaxSize = 64 << 20
 
+// Source returns the bytes that the file was parsed from, which must not be changed;
+// nil for one that was not.
+func (f *File) Source() []byte { return f.src }
+
 // Parse reads a lockfile. It is strict: a member it does not know, a wrong type, a
 // member or name that stands twice, a digest with upper-case digits, an empty
 // member that should have been left out are errors. Members and entries may stand

@@ -100,7 +100,6 @@ func (p *Project) AuditLog(ctx context.Context, args []string) ([]audit.Event, e
 	})
 }
 
-
 // FindDecision returns the decision of an id or of its first digits.
 func (p *Project) FindDecision(id string) (*trust.Decision, error) {
 	a, err := p.authority()

@@ -33,7 +33,11 @@ func (p *Project) judge(ctx context.Context, base *Base, file *lockfile.File) (*
 	j := &judgement{}
 	var err error
 	if base.Known() {
-		if j.base, err = p.baseAuthority(commitTree{ctx, p, base.Commit}); err != nil {
+		tree, err := p.commitTree(ctx, base.Commit)
+		if err != nil {
+			return nil, nil, err
+		}
+		if j.base, err = p.baseAuthority(tree); err != nil {
 			return unverified("on the base: ", err)
 		}
 	}
@@ -114,13 +118,17 @@ func always(findings []finding.Finding) []finding.Finding {
 // base those of HEAD's tree, which is what is reviewed.
 func (p *Project) headAuthority(ctx context.Context, base *Base, known *trust.Ledger) (authority, error) {
 	if !base.Known() {
-		return p.authorityIn(workTree{p}, known)
+		return p.authorityIn(p.workTree(), known)
 	}
 	head, err := p.repo.Resolve(ctx, "HEAD")
 	if err != nil {
 		return authority{}, err
 	}
-	return p.authorityIn(commitTree{ctx, p, head}, known)
+	tree, err := p.commitTree(ctx, head)
+	if err != nil {
+		return authority{}, err
+	}
+	return p.authorityIn(tree, known)
 }
 
 // regrade grades the locked text of an item against what is in force on the base.

@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/internal/published"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/trust"
 )
 
 // InitOptions say what an init does.
@@ -76,7 +77,7 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 		next = fmt.Sprintf("Nothing is pinned yet. Settle what is said above, then run `%s lock`; another `%[1]s init` is not needed.", p.Env.Program)
 	}
 	rep.Advice = append(rep.Advice, next)
-	if !p.exists(trustFolder) {
+	if !p.exists(trust.VersionFolder) {
 		rep.Advice = append(rep.Advice, fmt.Sprintf("Run `%s trust init` to have every change approved by a person, with a signature.", p.Env.Program))
 	}
 	if original {

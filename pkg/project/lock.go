@@ -14,6 +14,7 @@ import (
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
 )
 
 // LockOptions say what a lock does.
@@ -95,7 +96,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 			return nil, unwritten(err)
 		}
 		rep.Subject = wrote(p.Path, result)
-		if len(result.Written) > 0 && p.exists(trustFolder) {
+		if len(result.Written) > 0 && p.exists(trust.VersionFolder) {
 			rep.Advice = append(rep.Advice, fmt.Sprintf("Run `%s review` to see what now waits for a decision.", p.Env.Program))
 		}
 		if err := p.remember(ctx, next.locked); err != nil {

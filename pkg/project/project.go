@@ -30,6 +30,7 @@ import (
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/settled"
+	"agentgateway-lock/pkg/trust"
 )
 
 // OriginalName is the name of the lockfile in the original format.
@@ -103,6 +104,7 @@ type Project struct {
 	root     *canonical.Digest // the pinned trust root; nil for none
 	original bool              // the lockfile is one of the original format, by its name
 	repo     *gitrepo.Repo     // nil outside git
+	verifier trust.Verifier    // which verifies each signature once
 	dir      *lockfile.Dir
 	store    *lockfile.Store
 	previous *lockfile.Store // of the original format, where init starts from one
@@ -115,7 +117,7 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Env: env, Path: lockfile.DefaultName, options: opts}
+	p := &Project{Env: env, Path: lockfile.DefaultName, options: opts, verifier: trust.Once(nil)}
 	if p.root, err = parseRoot(opts.TrustRoot); err != nil {
 		return nil, err
 	}

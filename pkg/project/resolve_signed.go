@@ -5,15 +5,22 @@ import (
 	"errors"
 	"io/fs"
 
-	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/trust"
 )
 
 // signed joins what both sides of a merge signed: a decision, or a trust version,
 // that different persons signed on two branches gets the signatures of both.
 func (m *merging) signed() error {
-	ours, theirs := commitTree{m.ctx, m.p, m.ours.commit}, commitTree{m.ctx, m.p, m.theirs.commit}
-	paths, err := decisionPaths(ours)
+	ours, err := m.p.commitTree(m.ctx, m.ours.commit)
+	if err != nil {
+		return err
+	}
+	theirs, err := m.p.commitTree(m.ctx, m.theirs.commit)
+	if err != nil {
+		return err
+	}
+	paths, err := trust.DecisionPaths(ours)
 	if err != nil {
 		return err
 	}
@@ -22,7 +29,7 @@ func (m *merging) signed() error {
 			return err
 		}
 	}
-	versions, err := versionFiles(ours)
+	versions, err := trust.ReadVersions(ours, trust.VersionFolder)
 	if err != nil {
 		return err
 	}
@@ -35,15 +42,15 @@ func (m *merging) signed() error {
 }
 
 // join writes one file anew where the two sides have different ones.
-func (m *merging) join(name string, limit int64, ours, theirs commitTree, join func(a, b []byte) ([]byte, error)) error {
-	there, err := theirs.file(name, limit)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, gitrepo.ErrNotFound) {
+func (m *merging) join(name string, limit int64, ours, theirs fs.FS, join func(a, b []byte) ([]byte, error)) error {
+	there, err := bounded.File(theirs, name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	here, err := ours.file(name, limit)
+	here, err := bounded.File(ours, name, limit)
 	if err != nil || bytes.Equal(here, there) {
 		return err
 	}

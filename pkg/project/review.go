@@ -71,10 +71,10 @@ func (p *Project) decidable() (*lockfile.File, authority, error) {
 	if err != nil {
 		return nil, authority{}, err
 	}
-	if err := p.mustFit(file); err != nil {
+	if err := p.mustFit(file, p.store.ReadCopy); err != nil {
 		return nil, authority{}, err
 	}
-	a, err := p.authority()
+	a, err := p.checkedAuthority(file)
 	if err == nil && a.chain == nil {
 		err = errNoTrustList(p.Env.Program)
 	}
@@ -87,8 +87,8 @@ func errNoTrustList(program string) error {
 
 // mustFit refuses a lockfile whose hashes or copies do not fit: what would be
 // shown is not what would be signed.
-func (p *Project) mustFit(file *lockfile.File) error {
-	found := append(lockfile.Check(file), lockfile.CheckCopies(file, p.store.ReadCopy)...)
+func (p *Project) mustFit(file *lockfile.File, read func(name string) ([]byte, error)) error {
+	found := append(lockfile.Check(file), lockfile.CheckCopies(file, read)...)
 	for _, f := range found {
 		if f.Grade == finding.Critical {
 			return &hintError{fmt.Errorf("%s: %s: %s", f.Code, f.Place, f.Summary), f.Hint}

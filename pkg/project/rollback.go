@@ -19,7 +19,6 @@ type restoredText struct {
 	digest, gateway canonical.Digest
 }
 
-
 // approvedDigest is the digest that a person names: of those that were approved
 // once, or any that is given in whole.
 func approvedDigest(steps []trust.Step, text string) (canonical.Digest, error) {

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
+	"strings"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
 )
 
-// SignatureName is where a detached signature stands, beside the lockfile.
-func (p *Project) SignatureName() string { return p.Path + ".sig" }
-
-// SigstoreName is where a Sigstore bundle stands, beside the lockfile.
-func (p *Project) SigstoreName() string { return p.Path + ".sigstore.json" }
+// SignatureName is where a detached signature is, beside the lockfile.
+func (p *Project) SignatureName() string { return p.Path + seal.SignatureSuffix }
 
 // SealTag seals the lockfile of HEAD with a signed tag.
 func (p *Project) SealTag(ctx context.Context, name, subject string, s Signing) (*seal.Sealed, error) {
@@ -37,41 +37,50 @@ func (p *Project) SealTag(ctx context.Context, name, subject string, s Signing) 
 	if err := p.repo.CheckWorktreeFile(ctx, head, at); err != nil {
 		return nil, &hintError{fmt.Errorf("the tag would seal another lockfile than the one here: %w", err), "commit the lockfile first"}
 	}
+	tree, err := p.commitTree(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.mustFitIn(tree); err != nil {
+		return nil, err
+	}
 	signer, err := p.signer(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return seal.SignTag(ctx, p.repo, seal.TagOptions{Name: name, Commit: head, Path: at, Root: p.root, Subject: subject, Signer: signer})
+	return seal.SignTag(ctx, p.repo, seal.TagOptions{
+		Name: name, Commit: head, Folder: p.folder(), Path: p.Path, Subject: subject, SignOptions: p.signOptions(signer),
+	})
 }
 
-// lockfileBytes reads the lockfile of the work tree as it is.
-func (p *Project) lockfileBytes() ([]byte, error) {
-	data, err := p.dir.ReadFile(p.Path, lockfile.MaxSize)
+func (p *Project) signOptions(signer sshsig.Signer) seal.SignOptions {
+	return seal.SignOptions{Signer: signer, Root: p.root, Verifier: p.verifier}
+}
+
+// mustFitIn refuses a tree whose lockfile has hashes or copies that do not fit. One
+// that has no lockfile is refused by whoever reads it next.
+func (p *Project) mustFitIn(tree fs.FS) error {
+	file, err := lockfile.Read(tree, p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.noLockfile()
+		return p.noLockfile()
 	}
-	return data, err
+	if err != nil {
+		return unreadable(err)
+	}
+	return p.mustFit(file, lockfile.CopyReader(tree))
 }
 
 // SealSignature writes a detached signature over the lockfile of the work tree
 // and returns its path.
 func (p *Project) SealSignature(ctx context.Context, s Signing) (string, error) {
-	data, err := p.lockfileBytes()
-	if err != nil {
+	if err := p.mustFitIn(p.workTree()); err != nil {
 		return "", err
-	}
-	a, err := p.authority()
-	if err != nil {
-		return "", err
-	}
-	if a.chain == nil {
-		return "", errNoTrustList(p.Env.Program)
 	}
 	signer, err := p.signer(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	armored, err := seal.Sign(ctx, data, signer, seal.ByTrust(a.chain))
+	armored, err := seal.Sign(ctx, seal.Folder(p.workTree(), p.Path), p.signOptions(signer))
 	if err != nil {
 		return "", err
 	}
@@ -81,15 +90,23 @@ func (p *Project) SealSignature(ctx context.Context, s Signing) (string, error) 
 // SealSigstore writes a Sigstore bundle over the lockfile of the work tree, which
 // sign makes, and returns its path.
 func (p *Project) SealSigstore(ctx context.Context, sign func(ctx context.Context, lockfile []byte) ([]byte, error)) (string, error) {
-	data, err := p.lockfileBytes()
+	if err := p.mustFitIn(p.workTree()); err != nil {
+		return "", err
+	}
+	sealable, err := seal.Verify(seal.Folder(p.workTree(), p.Path), p.sealOptions(seal.RequireNone))
 	if err != nil {
 		return "", err
 	}
-	bundle, err := sign(ctx, data)
+	bundle, err := sign(ctx, sealable.Lockfile)
 	if err != nil {
 		return "", err
 	}
-	return p.SigstoreName(), p.putFile(p.SigstoreName(), bundle)
+	name := p.Path + seal.SigstoreSuffix
+	return name, p.putFile(name, bundle)
+}
+
+func (p *Project) sealOptions(require seal.Require) seal.Options {
+	return seal.Options{Require: require, Root: p.root, Verifier: p.verifier}
 }
 
 // VerifySeal says which seal is verified; exactly one is named.
@@ -102,135 +119,86 @@ type VerifySeal struct {
 	Verifier  seal.SigstoreVerifier
 }
 
-// Verify verifies a seal and everything it stands for: the trust chain, and what
-// is in force under it.
+// Verify verifies a seal and everything it is for: the trust chain, and every
+// decision under it.
 func (p *Project) Verify(ctx context.Context, v VerifySeal) (*seal.Sealed, error) {
+	subject := seal.Folder(p.workTree(), p.Path)
+	opts := p.sealOptions("")
+	opts.Policy, opts.Sigstore = v.Policy, v.Verifier
+	var err error
 	switch {
 	case v.Tag != "":
-		return p.verifyTag(ctx, v.Tag)
+		if subject, err = p.tagSubject(ctx, v.Tag); err != nil {
+			return nil, err
+		}
 	case v.Bundle != "":
-		return p.verifyBundle(v)
-	}
-	data, err := p.lockfileBytes()
-	if err != nil {
-		return nil, err
-	}
-	file, err := lockfile.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	a, err := p.authority()
-	if err != nil {
-		return nil, err
-	}
-	sealed := &seal.Sealed{Path: p.Path, Lockfile: data, File: file, Chain: a.chain}
-	if v.Signature != "" {
-		if a.chain == nil {
-			return nil, errNoTrustList(p.Env.Program)
-		}
-		armored, err := readBounded(v.Signature, 64<<10)
+		data, err := bounded.OSFile(v.Bundle, seal.MaxBundleSize)
 		if err != nil {
 			return nil, err
 		}
-		signature, err := seal.VerifySignature(data, armored, seal.ByTrust(a.chain))
+		bundle, err := seal.ParseBundle(data)
 		if err != nil {
 			return nil, err
 		}
-		sealed.Require, sealed.Signer, sealed.Fingerprint = seal.RequireSignature, signature.Principal, signature.Fingerprint
-		return sealed, nil
+		subject, opts.Require = bundle.Subject(), bundle.Seal.Kind
+	case v.Signature != "":
+		opts.Require = seal.RequireSignature
+		opts.Seal, err = bounded.OSFile(v.Signature, seal.MaxSignatureSize)
+	default:
+		opts.Require = seal.RequireSigstore
+		opts.Seal, err = bounded.OSFile(v.Sigstore, seal.MaxSigstoreSize)
 	}
-	bundle, err := readBounded(v.Sigstore, 16<<20)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.Policy.Check(); err != nil {
-		return nil, err
-	}
-	sealed.Require, sealed.Signer = seal.RequireSigstore, v.Policy.Identity
-	return sealed, v.Verifier.Verify(data, bundle, v.Policy)
+	return seal.Verify(subject, opts)
 }
 
-func (p *Project) verifyTag(ctx context.Context, tag string) (*seal.Sealed, error) {
+func (p *Project) tagSubject(ctx context.Context, tag string) (*seal.Subject, error) {
 	if p.repo == nil {
 		return nil, fmt.Errorf("%s is not in a git repository, so it has no tags", p.Root)
 	}
-	at, err := p.gitPath(p.Path)
-	if err != nil {
-		return nil, err
+	if !strings.HasPrefix(tag, gitrepo.TagsPrefix) {
+		tag = gitrepo.TagsPrefix + tag
 	}
-	const tags = "refs/tags/"
-	if len(tag) < len(tags) || tag[:len(tags)] != tags {
-		tag = tags + tag
-	}
-	return seal.VerifyTag(ctx, p.repo, tag, at, p.root)
-}
-
-func (p *Project) verifyBundle(v VerifySeal) (*seal.Sealed, error) {
-	data, err := readBounded(v.Bundle, maxBundle)
-	if err != nil {
-		return nil, err
-	}
-	bundle, err := seal.ParseBundle(data)
-	if err != nil {
-		return nil, err
-	}
-	return seal.VerifyBundle(bundle, seal.VerifyOptions{Require: bundle.Seal.Kind, Root: p.root, Policy: v.Policy, Sigstore: v.Verifier})
-}
-
-// maxBundle bounds a bundle file.
-const maxBundle = 64 << 20
-
-// readBounded reads a file of at most limit bytes.
-func readBounded(name string, limit int64) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", name, info.Size(), limit)
-	}
-	return os.ReadFile(name)
+	return seal.Tag(ctx, p.repo, tag, p.folder(), p.Path)
 }
 
 // Bundle makes one file of the lockfile, the trust versions, the decisions and
-// the seal that stands beside the lockfile, for images that carry no repository.
+// the seal that is beside the lockfile, for images that carry no repository.
 func (p *Project) Bundle() ([]byte, error) {
-	data, err := p.lockfileBytes()
+	if err := p.mustFitIn(p.workTree()); err != nil {
+		return nil, err
+	}
+	beside, err := p.sealBeside()
 	if err != nil {
 		return nil, err
 	}
-	file, err := p.Load()
+	require := beside.Kind
+	if require == seal.RequireSigstore {
+		require = seal.RequireNone // whose identity counts is for whoever verifies the bundle
+	}
+	sealed, err := seal.Verify(seal.Folder(p.workTree(), p.Path), p.sealOptions(require))
 	if err != nil {
 		return nil, err
 	}
-	if err := p.mustFit(file); err != nil {
-		return nil, err
-	}
-	b := &seal.Bundle{Path: p.Path, Lockfile: data, Instructions: p.instructions(file)}
-	if b.Trust, err = versionFiles(workTree{p}); err != nil {
-		return nil, err
-	}
-	decisions, err := decisionFiles(workTree{p})
-	if err != nil {
-		return nil, err
-	}
-	if b.Decisions, err = seal.SelectDecisions(p.Path, decisions); err != nil {
-		return nil, err
-	}
-	if b.Seal, err = p.sealBeside(); err != nil {
-		return nil, err
-	}
-	return seal.WriteBundle(b)
+	return seal.WriteBundle(&seal.Bundle{
+		Path: p.Path, Lockfile: sealed.Lockfile, Trust: sealed.Versions, Decisions: sealed.Ledger.Files(p.Path),
+		Instructions: p.instructions(sealed.File), Seal: beside,
+	})
 }
 
-// sealBeside reads the seal that stands beside the lockfile.
+// sealBeside reads the seal that is beside the lockfile.
 func (p *Project) sealBeside() (seal.BundleSeal, error) {
-	for _, s := range []seal.BundleSeal{{Kind: seal.RequireSignature, Data: []byte(p.SignatureName())}, {Kind: seal.RequireSigstore, Data: []byte(p.SigstoreName())}} {
-		data, err := p.dir.ReadFile(string(s.Data), 16<<20)
+	for _, s := range []struct {
+		kind  seal.Require
+		limit int64
+	}{{seal.RequireSignature, seal.MaxSignatureSize}, {seal.RequireSigstore, seal.MaxSigstoreSize}} {
+		data, err := bounded.File(p.workTree(), p.Path+s.kind.Suffix(), s.limit)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		return seal.BundleSeal{Kind: s.Kind, Data: data}, err
+		return seal.BundleSeal{Kind: s.kind, Data: data}, err
 	}
 	return seal.BundleSeal{Kind: seal.RequireNone}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/trust"
 )
 
 // Signing says with which key something is signed and how it is committed.
@@ -124,13 +125,17 @@ func (p *Project) uncommitted(ctx context.Context, file *lockfile.File) ([]strin
 		at, err := p.gitPath(name)
 		return err == nil && (unborn || p.repo.CheckWorktreeFile(ctx, head, at) != nil)
 	}
-	here, err := decisionPaths(workTree{p})
+	here, err := trust.DecisionPaths(p.workTree())
 	if err != nil {
 		return nil, err
 	}
 	committed := map[string]bool{}
 	if !unborn {
-		there, err := decisionPaths(commitTree{ctx, p, head})
+		tree, err := p.commitTree(ctx, head)
+		if err != nil {
+			return nil, err
+		}
+		there, err := trust.DecisionPaths(tree)
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ type TrustChange struct {
 // TrustInit writes and signs version 1 of a trust list, with one signer who is
 // admin and approver. An empty principal stands for the address that git knows.
 func (p *Project) TrustInit(ctx context.Context, principal, person string, s Signing) (*TrustChange, error) {
-	there, err := workTree{p}.entries(trustFolder)
+	there, err := trust.ReadVersions(p.workTree(), trust.VersionFolder)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +150,12 @@ func (p *Project) putVersion(ctx context.Context, chain *trust.Chain, version *t
 		return nil, err
 	}
 	number, digest := version.Signed.Version, version.Signed.Digest()
-	files, err := versionFiles(workTree{p})
+	files, err := trust.ReadVersions(p.workTree(), trust.VersionFolder)
 	if err != nil {
 		return nil, err
 	}
 	files = slices.DeleteFunc(files, func(f trust.File) bool { return f.Number == number })
-	next, err := trust.LoadChain(append(files, trust.File{Number: number, Data: version.Format()}), p.root, nil)
+	next, err := trust.LoadChain(append(files, trust.File{Number: number, Data: version.Format()}), p.root, p.verifier)
 	if err != nil {
 		return nil, err
 	}

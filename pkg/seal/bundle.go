@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -32,7 +31,7 @@ type Bundle struct {
 	// Trust holds the trust versions, from 1 on without a gap; none for a repository
 	// without a trust list.
 	Trust     []trust.File
-	Decisions []trust.DecisionFile // sorted by path, each once; see SelectDecisions
+	Decisions []trust.DecisionFile // sorted by path, each once; see [trust.Ledger.Files]
 	// Instructions holds the texts of approved instructions, sorted by digest, each
 	// once. A text is known by its digest, so one that nobody approved has no effect.
 	Instructions []string
@@ -43,26 +42,6 @@ type Bundle struct {
 type BundleSeal struct {
 	Kind Require // RequireSignature, RequireSigstore, or RequireNone for no seal
 	Data []byte  // the armored signature, or the Sigstore bundle as JSON; UTF-8
-}
-
-// SelectDecisions returns the decisions that a bundle of the lockfile at path
-// needs: all that were made for it. Those that no chain leads to are among them,
-// since what they say about a chain (that it forked) has to hold in a bundle too.
-// A file that is no decision is an error: a bundle is not made of a repository
-// that does not verify.
-func SelectDecisions(path string, files []trust.DecisionFile) ([]trust.DecisionFile, error) {
-	var selected []trust.DecisionFile
-	for _, f := range files {
-		d, err := trust.ParseDecision(f.Data)
-		if err != nil {
-			return nil, &Error{RuleBundle, f.Path, err.Error(), "restore the file with git", err}
-		}
-		if d.Statement.Lockfile == path {
-			selected = append(selected, f)
-		}
-	}
-	slices.SortFunc(selected, func(a, b trust.DecisionFile) int { return cmp.Compare(a.Path, b.Path) })
-	return selected, nil
 }
 
 // Instruction returns the text of instructions by its digest.
@@ -102,7 +81,10 @@ func (b *Bundle) check() string {
 	case !utf8.Valid(b.Seal.Data):
 		return "the seal is not UTF-8"
 	}
-	return cmp.Or(b.checkFiles(), b.checkInstructions())
+	if detail := b.checkFiles(); detail != "" {
+		return detail
+	}
+	return b.checkInstructions()
 }
 
 func (b *Bundle) checkFiles() string {

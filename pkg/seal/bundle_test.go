@@ -37,11 +37,12 @@ func newDecision(t *testing.T, lockfile, reason string) trust.DecisionFile {
 func newBundle(t *testing.T, w *world) *seal.Bundle {
 	t.Helper()
 	all := []trust.DecisionFile{newDecision(t, lockPath, "one"), newDecision(t, lockPath, "two"), newDecision(t, "other.lock", "three")}
-	chosen, err := seal.SelectDecisions(lockPath, all)
+	ledger, err := trust.NewLedger(all, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	armored, err := seal.Sign(t.Context(), []byte(sampleLock), newKey(t, "dana"), seal.ByTrust(w.chain))
+	chosen := ledger.Files(lockPath)
+	armored, err := seal.SignBytes(t.Context(), []byte(sampleLock), newKey(t, "dana"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +154,6 @@ func TestWriteBundleRefuses(t *testing.T) {
 	if _, err := seal.ParseBundle(make([]byte, seal.MaxBundleSize+1)); ruleOf(err) != string(seal.RuleBundleSize) {
 		t.Errorf("reading beyond the size: %v", err)
 	}
-	if _, err := seal.SelectDecisions(lockPath, []trust.DecisionFile{{Path: "x", Data: []byte("{}")}}); ruleOf(err) != string(seal.RuleBundle) {
-		t.Errorf("a decision that is none: %v", err)
-	}
 }
 
 // sigstoreStub accepts one text as the Sigstore bundle of anything.
@@ -177,7 +175,7 @@ func TestVerifyBundle(t *testing.T) {
 		return []byte(strings.Replace(sampleLock, `  "servers"`, `  "trust": "`+d.String()+"\",\n  \"servers\"", 1))
 	}
 	resealed := func(b *seal.Bundle, person string) {
-		armored, err := seal.Sign(t.Context(), b.Lockfile, newKey(t, person), list(t, person))
+		armored, err := seal.SignBytes(t.Context(), b.Lockfile, newKey(t, person))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,75 +185,85 @@ func TestVerifyBundle(t *testing.T) {
 	newest := w.chain.Digest()
 	for _, tc := range []struct {
 		name   string
-		change func(*seal.Bundle, *seal.VerifyOptions)
+		change func(*seal.Bundle, *seal.Options)
 		rule   seal.Rule
 		signer string
 	}{
 		{"as it was made", nil, "", "dana@example.com"},
-		{"without a root", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Root = nil }, "", "dana@example.com"},
-		{"with the newest root", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Root = &newest }, "", "dana@example.com"},
-		{"with a foreign root", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Root = &canonical.Digest{7} }, seal.RuleTrust, ""},
-		{"another lockfile", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+		{"without a root", func(_ *seal.Bundle, o *seal.Options) { o.Root = nil }, "", "dana@example.com"},
+		{"with the newest root", func(_ *seal.Bundle, o *seal.Options) { o.Root = &newest }, "", "dana@example.com"},
+		{"with a foreign root", func(_ *seal.Bundle, o *seal.Options) { o.Root = &canonical.Digest{7} }, seal.RuleTrust, ""},
+		{"another lockfile", func(b *seal.Bundle, _ *seal.Options) {
 			b.Lockfile = bytes.Replace(b.Lockfile, []byte("12:00"), []byte("13:00"), 1)
 		}, seal.RuleMismatch, ""},
-		{"a lockfile that does not parse", func(b *seal.Bundle, _ *seal.VerifyOptions) { b.Lockfile = []byte("{}") }, seal.RuleLockfile, ""},
-		{"sealed by an approver", func(b *seal.Bundle, _ *seal.VerifyOptions) { resealed(b, "alice") }, seal.RuleSigner, ""},
-		{"sealed by a stranger", func(b *seal.Bundle, _ *seal.VerifyOptions) { resealed(b, "mallory") }, seal.RuleSigner, ""},
-		{"the deployer's version left out", func(b *seal.Bundle, _ *seal.VerifyOptions) { b.Trust = b.Trust[:1] }, seal.RuleSigner, ""},
-		{"a version left out that the root names", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Root = b.Trust[:1], &newest }, seal.RuleTrust, ""},
-		{"a version left out that the lockfile names", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+		{"a lockfile that does not parse", func(b *seal.Bundle, _ *seal.Options) { b.Lockfile = []byte("{}") }, seal.RuleLockfile, ""},
+		{"sealed by an approver", func(b *seal.Bundle, _ *seal.Options) { resealed(b, "alice") }, seal.RuleSigner, ""},
+		{"sealed by a stranger", func(b *seal.Bundle, _ *seal.Options) { resealed(b, "mallory") }, seal.RuleSigner, ""},
+		{"the deployer's version left out", func(b *seal.Bundle, _ *seal.Options) { b.Trust = b.Trust[:1] }, seal.RuleSigner, ""},
+		{"a version left out that the root names", func(b *seal.Bundle, o *seal.Options) { b.Trust, o.Root = b.Trust[:1], &newest }, seal.RuleTrust, ""},
+		{"a version left out that the lockfile names", func(b *seal.Bundle, _ *seal.Options) {
 			b.Lockfile, b.Trust = lockUnder(newest), b.Trust[:1]
 			resealed(b, "dana")
 		}, seal.RuleStale, ""},
-		{"a lockfile under the newest version", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+		{"a lockfile under the newest version", func(b *seal.Bundle, _ *seal.Options) {
 			b.Lockfile = lockUnder(newest)
 			resealed(b, "dana")
 		}, "", "dana@example.com"},
-		{"a version forged", func(b *seal.Bundle, _ *seal.VerifyOptions) {
+		{"a version forged", func(b *seal.Bundle, _ *seal.Options) {
 			b.Trust = append([]trust.File(nil), b.Trust...)
 			b.Trust[1].Data = bytes.ReplaceAll(b.Trust[1].Data, []byte("dana@"), []byte("anda@"))
 		}, seal.RuleTrust, ""},
-		{"no trust list", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Root = nil, nil }, seal.RuleTrust, ""},
-		{"no trust list, though a root is pinned", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Require = nil, seal.RequireNone }, seal.RuleTrust, ""},
-		{"no trust list, though the lockfile names one", func(b *seal.Bundle, o *seal.VerifyOptions) {
+		{"no trust list", func(b *seal.Bundle, o *seal.Options) { b.Trust, o.Root = nil, nil }, seal.RuleTrust, ""},
+		{"no trust list, though a root is pinned", func(b *seal.Bundle, o *seal.Options) { b.Trust, o.Require = nil, seal.RequireNone }, seal.RuleTrust, ""},
+		{"no trust list, though the lockfile names one", func(b *seal.Bundle, o *seal.Options) {
 			b.Lockfile, b.Trust, o.Root, o.Require = lockUnder(newest), nil, nil, seal.RequireNone
 		}, seal.RuleTrust, ""},
-		{"no trust list, and none asked for", func(b *seal.Bundle, o *seal.VerifyOptions) { b.Trust, o.Root, o.Require = nil, nil, seal.RequireNone }, "", ""},
-		{"no seal", func(b *seal.Bundle, _ *seal.VerifyOptions) { b.Seal = seal.BundleSeal{Kind: seal.RequireNone} }, seal.RuleMissing, ""},
-		{"no seal, and none asked for", func(b *seal.Bundle, o *seal.VerifyOptions) {
+		{"no trust list, and none asked for", func(b *seal.Bundle, o *seal.Options) {
+			b.Trust, b.Decisions, o.Root, o.Require = nil, nil, nil, seal.RequireNone
+		}, "", ""},
+		{"no trust list, and decisions", func(b *seal.Bundle, o *seal.Options) { b.Trust, o.Root, o.Require = nil, nil, seal.RequireNone }, seal.RuleTrust, ""},
+		{"a decision without its signature", func(b *seal.Bundle, _ *seal.Options) {
+			d, err := trust.ParseDecision(b.Decisions[0].Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Decisions[0].Data = (&trust.Decision{Statement: d.Statement}).Format()
+		}, seal.RuleDecision, ""},
+		{"no seal", func(b *seal.Bundle, _ *seal.Options) { b.Seal = seal.BundleSeal{Kind: seal.RequireNone} }, seal.RuleMissing, ""},
+		{"no seal, and none asked for", func(b *seal.Bundle, o *seal.Options) {
 			b.Seal, o.Require = seal.BundleSeal{Kind: seal.RequireNone}, seal.RequireNone
 		}, "", ""},
-		{"another kind of seal", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Require = seal.RequireSigstore }, seal.RuleMissing, ""},
-		{"held to a tag", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Require = seal.RequireTag }, seal.RuleRequire, ""},
-		{"held to nothing said", func(_ *seal.Bundle, o *seal.VerifyOptions) { o.Require = "" }, seal.RuleRequire, ""},
-		{"sigstore", func(b *seal.Bundle, o *seal.VerifyOptions) {
+		{"another kind of seal", func(_ *seal.Bundle, o *seal.Options) { o.Require = seal.RequireSigstore }, seal.RuleMissing, ""},
+		{"held to a tag", func(_ *seal.Bundle, o *seal.Options) { o.Require = seal.RequireTag }, seal.RuleRequire, ""},
+		{"held to nothing said", func(_ *seal.Bundle, o *seal.Options) { o.Require = "" }, "", "dana@example.com"},
+		{"sigstore", func(b *seal.Bundle, o *seal.Options) {
 			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("good")}
 			o.Require, o.Sigstore, o.Policy = seal.RequireSigstore, sigstoreStub("good"), policy
 		}, "", "ci@example.com"},
-		{"sigstore, forged", func(b *seal.Bundle, o *seal.VerifyOptions) {
+		{"sigstore, forged", func(b *seal.Bundle, o *seal.Options) {
 			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("bad")}
 			o.Require, o.Sigstore, o.Policy = seal.RequireSigstore, sigstoreStub("good"), policy
 		}, seal.RuleContent, ""},
-		{"sigstore, no identity", func(b *seal.Bundle, o *seal.VerifyOptions) {
+		{"sigstore, no identity", func(b *seal.Bundle, o *seal.Options) {
 			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("good")}
 			o.Require, o.Sigstore, o.Policy = seal.RequireSigstore, sigstoreStub("good"), policy
 			o.Policy.Identity = ""
 		}, seal.RulePolicy, ""},
-		{"sigstore, no verifier", func(b *seal.Bundle, o *seal.VerifyOptions) {
+		{"sigstore, no verifier", func(b *seal.Bundle, o *seal.Options) {
 			b.Seal = seal.BundleSeal{Kind: seal.RequireSigstore, Data: []byte("good")}
 			o.Require = seal.RequireSigstore
 		}, seal.RuleRequire, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b, opts := newBundle(t, w), seal.VerifyOptions{Require: seal.RequireSignature, Root: w.root()}
+			b, opts := newBundle(t, w), seal.Options{Require: seal.RequireSignature, Root: w.root()}
 			if tc.change != nil {
 				tc.change(b, &opts)
 			}
-			s, err := seal.VerifyBundle(b, opts)
+			s, err := seal.Verify(b.Subject(), opts)
 			if got := ruleOf(err); got != string(tc.rule) {
 				t.Fatalf("rule %q, want %q (%v)", got, tc.rule, err)
 			}
-			if err == nil && (s.Signer != tc.signer || !bytes.Equal(s.Lockfile, b.Lockfile) || s.File == nil || s.Require != opts.Require || (s.Chain == nil) != (len(b.Trust) == 0)) {
+			if err == nil && (s.Signer != tc.signer || !bytes.Equal(s.Lockfile, b.Lockfile) || s.File == nil || opts.Require != "" && s.Require != opts.Require || (s.Chain == nil) != (len(b.Trust) == 0)) {
 				t.Errorf("sealed %+v", s)
 			}
 		})
@@ -265,11 +273,15 @@ func TestVerifyBundle(t *testing.T) {
 func TestVerifyCommit(t *testing.T) {
 	w := newWorld(t)
 	policy := seal.SigstorePolicy{Identity: "ci@example.com", Issuer: "https://issuer.example", TrustedRoot: []byte("{}"), Now: time.Unix(1764504000, 0)}
-	sigstore := seal.VerifyOptions{Require: seal.RequireSigstore, Root: w.root(), Policy: policy, Sigstore: sigstoreStub("good")}
-	none := seal.VerifyOptions{Require: seal.RequireNone, Root: w.root()}
-	check := func(what string, origin seal.Origin, opts seal.VerifyOptions, rule seal.Rule) {
+	sigstore := seal.Options{Require: seal.RequireSigstore, Root: w.root(), Policy: policy, Sigstore: sigstoreStub("good")}
+	none := seal.Options{Require: seal.RequireNone, Root: w.root()}
+	check := func(what string, origin seal.Origin, opts seal.Options, rule seal.Rule) {
 		t.Helper()
-		s, err := seal.VerifyCommit(t.Context(), w.repo, w.head(), lockPath, origin, opts)
+		subject, err := seal.Commit(t.Context(), w.repo, w.head(), origin, "", lockPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := seal.Verify(subject, opts)
 		if ruleOf(err) != string(rule) || err == nil && (s.Commit != w.head() || string(s.Lockfile) != sampleLock) {
 			t.Errorf("%s: %+v, %v; want the rule %q", what, s, err, rule)
 		}
@@ -277,7 +289,7 @@ func TestVerifyCommit(t *testing.T) {
 	check("a branch without a seal", seal.OriginBranch, none, "")
 	check("a branch held to sigstore", seal.OriginBranch, sigstore, seal.RuleRequire)
 	check("a tag without the file", seal.OriginTag, sigstore, seal.RuleMissing)
-	check("a tag held to its own signature", seal.OriginTag, seal.VerifyOptions{Require: seal.RequireTag}, seal.RuleRequire)
+	check("a tag held to its own signature", seal.OriginTag, seal.Options{Require: seal.RequireTag, Root: w.root()}, seal.RuleMissing)
 	w.write(lockPath+seal.SigstoreSuffix, "good")
 	w.commit()
 	check("a tag with the file", seal.OriginTag, sigstore, "")
@@ -286,10 +298,10 @@ func TestVerifyCommit(t *testing.T) {
 	}
 	w.commit()
 	check("the trust list removed", seal.OriginBranch, none, seal.RuleTrust)
-	check("an unsigned repository", seal.OriginBranch, seal.VerifyOptions{Require: seal.RequireNone}, "")
+	check("an unsigned repository", seal.OriginBranch, seal.Options{Require: seal.RequireNone}, "")
 	if err := os.Symlink("elsewhere", filepath.Join(w.dir, ".agentgateway")); err != nil {
 		t.Fatal(err)
 	}
 	w.commit()
-	check("a symlinked trust folder", seal.OriginBranch, seal.VerifyOptions{Require: seal.RequireNone}, seal.RuleTrust)
+	check("a symlinked trust folder", seal.OriginBranch, seal.Options{Require: seal.RequireNone}, seal.RuleTrust)
 }

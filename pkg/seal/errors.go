@@ -13,6 +13,7 @@ type Rule string
 const (
 	RuleMissing   Rule = "missing"   // there is no seal of that name
 	RuleTrust     Rule = "trust"     // there is no trust list, or not one that verifies
+	RuleDecision  Rule = "decision"  // a decision that does not verify
 	RuleLockfile  Rule = "lockfile"  // there is no lockfile, or one that does not parse
 	RuleSignature Rule = "signature" // not one well-formed signature that fits
 	RuleNamespace Rule = "namespace" // made for another purpose

@@ -23,6 +23,7 @@ type Origin string
 const (
 	OriginTag    Origin = "tag"    // a tag of a repository
 	OriginBranch Origin = "branch" // a branch or a commit of a repository
+	OriginFolder Origin = "folder" // a folder that is checked out
 	OriginBundle Origin = "bundle" // a bundle file
 )
 
@@ -31,6 +32,7 @@ const (
 var origins = map[Origin][]Require{
 	OriginTag:    {RequireTag, RequireSigstore, RequireNone},
 	OriginBranch: {RequireNone},
+	OriginFolder: {RequireSignature, RequireSigstore, RequireNone},
 	OriginBundle: {RequireSignature, RequireSigstore, RequireNone},
 }
 

@@ -18,6 +18,29 @@ const (
 	SigstoreSuffix  = ".sigstore.json" // made by pkg/seal/sigstore
 )
 
+// MaxSignatureSize bounds a detached signature in bytes.
+const MaxSignatureSize = 64 << 10
+
+// Suffix is what follows the lockfile's name in that of a detached seal of the kind;
+// empty for what is no detached seal.
+func (r Require) Suffix() string {
+	switch r {
+	case RequireSignature:
+		return SignatureSuffix
+	case RequireSigstore:
+		return SigstoreSuffix
+	}
+	return ""
+}
+
+// limit bounds a detached seal of the kind.
+func (r Require) limit() int64 {
+	if r == RequireSignature {
+		return MaxSignatureSize
+	}
+	return MaxSigstoreSize
+}
+
 // Deployers tells who may seal.
 type Deployers interface {
 	// Deployer returns the principal that a key is listed under as a deployer.
@@ -35,25 +58,12 @@ const (
 	hintDeployer  = "list the key with agentgateway trust add --role deployer, or have a listed deployer seal the lockfile"
 )
 
-// Sign returns the detached seal of a lockfile: the armored signature over its
-// bytes in the namespace agentgateway-lock@v1, as ssh-keygen -Y sign makes it.
-// Nothing is signed with a key that deployers does not list; that is an
-// [*Error] with [RuleSigner].
-func Sign(ctx context.Context, lockfile []byte, signer sshsig.Signer, deployers Deployers) ([]byte, error) {
-	if _, err := listed("the seal", signer.PublicKey(), deployers); err != nil {
-		return nil, err
-	}
+func signBytes(ctx context.Context, lockfile []byte, signer sshsig.Signer) ([]byte, error) {
 	s, err := sshsig.Sign(ctx, signer, sshsig.NamespaceLock, lockfile)
 	if err != nil {
 		return nil, fmt.Errorf("sealing the lockfile: %w", err)
 	}
 	return s.Armor(), nil
-}
-
-// VerifySignature verifies a detached seal over the bytes of a lockfile. The
-// error is an [*Error].
-func VerifySignature(lockfile, armored []byte, deployers Deployers) (*Signature, error) {
-	return verify("the signature", lockfile, armored, sshsig.NamespaceLock, deployers)
 }
 
 // verify holds an armored signature over message to one namespace and to the

@@ -42,10 +42,10 @@ func TestSignatureWithSSHKeygen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := seal.VerifySignature([]byte(sampleLock), theirs, list(t, "dana")); err != nil || got.Principal != "dana@example.com" {
+	if got, err := seal.VerifyBytes([]byte(sampleLock), theirs, list(t, "dana")); err != nil || got.Principal != "dana@example.com" {
 		t.Errorf("verifying what ssh-keygen made: %+v, %v", got, err)
 	}
-	ours, err := seal.Sign(t.Context(), []byte(sampleLock), newKey(t, "dana"), list(t, "dana"))
+	ours, err := seal.SignBytes(t.Context(), []byte(sampleLock), newKey(t, "dana"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,11 +27,19 @@ func (w *world) goodMessage() string {
 }
 
 func (w *world) seal(name, person string) (*seal.Sealed, error) {
-	return seal.SignTag(w.t.Context(), w.repo, seal.TagOptions{Name: name, Commit: w.head(), Path: lockPath, Root: w.root(), Signer: newKey(w.t, person)})
+	return seal.SignTag(w.t.Context(), w.repo, seal.TagOptions{Name: name, Commit: w.head(), Path: lockPath, SignOptions: seal.SignOptions{Root: w.root(), Signer: newKey(w.t, person)}})
 }
 
 func (w *world) verify(ref string) (*seal.Sealed, error) {
-	return seal.VerifyTag(w.t.Context(), w.repo, ref, lockPath, w.root())
+	return w.verifyFrom(ref, w.root())
+}
+
+func (w *world) verifyFrom(ref string, root *canonical.Digest) (*seal.Sealed, error) {
+	s, err := seal.Tag(w.t.Context(), w.repo, ref, "", lockPath)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Verify(s, seal.Options{Root: root})
 }
 
 func TestSignTag(t *testing.T) {
@@ -73,10 +81,10 @@ func TestSignTagRefuses(t *testing.T) {
 		opts seal.TagOptions
 		rule seal.Rule
 	}{
-		{"an approver", seal.TagOptions{Signer: newKey(t, "alice")}, seal.RuleSigner},
-		{"a stranger", seal.TagOptions{Signer: newKey(t, "mallory")}, seal.RuleSigner},
+		{"an approver", seal.TagOptions{SignOptions: seal.SignOptions{Signer: newKey(t, "alice")}}, seal.RuleSigner},
+		{"a stranger", seal.TagOptions{SignOptions: seal.SignOptions{Signer: newKey(t, "mallory")}}, seal.RuleSigner},
 		{"no lockfile", seal.TagOptions{Path: "other.lock"}, seal.RuleLockfile},
-		{"another root", seal.TagOptions{Root: &canonical.Digest{1}}, seal.RuleTrust},
+		{"another root", seal.TagOptions{SignOptions: seal.SignOptions{Root: &canonical.Digest{1}}}, seal.RuleTrust},
 		{"a subject that reads as a seal", seal.TagOptions{Subject: "Trust: me"}, seal.RuleTagMessage},
 	} {
 		tc.opts.Name, tc.opts.Commit = "lock/v1", w.head()
@@ -213,7 +221,7 @@ func TestVerifyTagContent(t *testing.T) {
 		t.Errorf("the pin of version 1 knows nothing of the removal: %v", err)
 	}
 	newest := w.chain.Digest()
-	if _, err := seal.VerifyTag(t.Context(), w.repo, "refs/tags/before", lockPath, &newest); ruleOf(err) != string(seal.RuleTrust) {
+	if _, err := w.verifyFrom("refs/tags/before", &newest); ruleOf(err) != string(seal.RuleTrust) {
 		t.Errorf("moving the pin forward: %v", err)
 	}
 	if _, err := w.seal("after", "dana"); ruleOf(err) != string(seal.RuleSigner) {
@@ -230,7 +238,7 @@ func TestVerifyTagContent(t *testing.T) {
 	w.commit()
 	w.putTag("refs/tags/untrusted", signed(t, w.tagBytes("untrusted", w.goodMessage()), "dana", sshsig.NamespaceGit))
 	for _, root := range []*canonical.Digest{nil, &oldRoot} {
-		if _, err := seal.VerifyTag(t.Context(), w.repo, "refs/tags/untrusted", lockPath, root); ruleOf(err) != string(seal.RuleTrust) {
+		if _, err := w.verifyFrom("refs/tags/untrusted", root); ruleOf(err) != string(seal.RuleTrust) {
 			t.Errorf("without a trust list, root %v: %v", root, err)
 		}
 	}

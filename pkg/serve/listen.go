@@ -22,6 +22,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"agentgateway-lock/pkg/internal/bounded"
 )
 
 // A Listener says where hooks are taken, and who may send them.
@@ -187,7 +189,7 @@ func newDoor(l Listener) (*door, error) {
 // reload reads the files anew; what cannot be read leaves the old in force.
 func (d *door) reload() error {
 	if name := d.listener.SecretFile; name != "" {
-		raw, err := readBounded(name, maxSecret)
+		raw, err := bounded.OSFile(name, maxSecret)
 		if err != nil {
 			return fmt.Errorf("reading the secret: %w", err)
 		}
@@ -214,7 +216,7 @@ func readTLS(l Listener) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the certificate: %w", err)
 	}
-	pem, err := readBounded(l.TLSClientCA, 1<<20)
+	pem, err := bounded.OSFile(l.TLSClientCA, 1<<20)
 	if err != nil {
 		return nil, fmt.Errorf("reading the client CA: %w", err)
 	}

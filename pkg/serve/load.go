@@ -126,13 +126,12 @@ func ruleOf(err error) string {
 // material is what an origin holds: a lockfile whose seal and trust chain are
 // verified, and decisions that are not.
 type material struct {
-	id        string
-	origin    string
-	tag       string
-	sealed    *seal.Sealed
-	path      string // of the lockfile, from the folder that holds .agentgateway: what decisions call it
-	folder    string // that folder, within the repository; empty for the root
-	decisions []trust.DecisionFile
+	id     string
+	origin string
+	tag    string
+	sealed *seal.Sealed
+	path   string // of the lockfile, from the folder that holds .agentgateway: what decisions call it
+	folder string // that folder, within the repository; empty for the root
 	// instruction returns the text of instructions by what is known of them.
 	instruction func(c *lockfile.Copy, digest canonical.Digest) (string, bool)
 	// descends reports whether the commit of that id is an ancestor; nil where
@@ -150,9 +149,10 @@ type Loader struct {
 }
 
 // A originReader reads the material of one kind of origin. unchanged is the id of what
-// was read last; where the origin is still the same it returns nil.
+// was read last, with the decisions known from it; where the origin is still the same
+// it returns nil.
 type originReader interface {
-	read(ctx context.Context, unchanged string) (*material, error)
+	read(ctx context.Context, unchanged string, known *trust.Ledger) (*material, error)
 	close()
 }
 
@@ -201,11 +201,11 @@ func (l *Loader) Close() { l.reader.close() }
 // since the last time, it returns what it returned then. The error is a
 // *LoadError.
 func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
-	unchanged := ""
+	unchanged, known := "", (*trust.Ledger)(nil)
 	if l.last != nil {
-		unchanged = l.last.id
+		unchanged, known = l.last.id, l.last.Ledger
 	}
-	m, err := l.reader.read(ctx, unchanged)
+	m, err := l.reader.read(ctx, unchanged, known)
 	if err != nil {
 		if le, ok := errors.AsType[*LoadError](err); ok {
 			return nil, le
@@ -226,36 +226,21 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 // verify holds material to everything else that the origin asks for.
 func (l *Loader) verify(m *material) (*Loaded, error) {
 	file, chain := m.sealed.File, m.sealed.Chain
-	if err := l.checkTrust(m); err != nil {
-		return nil, err
+	if chain != nil && l.origin.Unsigned {
+		return nil, &LoadError{RuleTrust, m.origin + " has a trust list, and no trust root was given", "give the root with --trust-root in place of --unsigned", nil}
 	}
 	if err := checkEnforceable(file, m.origin); err != nil {
 		return nil, err
 	}
-	ledger, err := l.ledger(m, chain)
-	if err != nil {
-		return nil, err
-	}
 	now := l.now()
 	state := trust.Evaluate(trust.Input{
-		Chain: chain, Ledger: ledger, Lockfile: file, Path: m.path, Folder: m.folder, Now: now,
+		Chain: chain, Ledger: m.sealed.Ledger, Lockfile: file, Path: m.path, Folder: m.folder, Now: now,
 	})
 	return &Loaded{
 		Origin: m.origin, Tag: m.tag, Commit: m.sealed.Commit.String(), Digest: canonical.Sum(m.sealed.Lockfile), Path: m.sealed.Path,
-		Lockfile: file, Chain: chain, Ledger: ledger, State: state, Sealed: sealedBy(m.sealed),
+		Lockfile: file, Chain: chain, Ledger: m.sealed.Ledger, State: state, Sealed: sealedBy(m.sealed),
 		Instructions: instructionTexts(file, state, m.instruction), Loaded: now, id: m.id, descends: m.descends,
 	}, nil
-}
-
-// checkTrust holds whether there is a trust list to what the origin says.
-func (l *Loader) checkTrust(m *material) error {
-	switch chain := m.sealed.Chain; {
-	case chain != nil && l.origin.Unsigned:
-		return &LoadError{RuleTrust, m.origin + " has a trust list, and no trust root was given", "give the root with --trust-root in place of --unsigned", nil}
-	case chain == nil && len(m.decisions) > 0:
-		return &LoadError{RuleTrustMissing, m.origin + " holds decisions and no trust list", "restore .agentgateway/trust; a repository with decisions is never unsigned", nil}
-	}
-	return nil
 }
 
 // sealedBy tells people what seal was verified.
@@ -264,26 +249,6 @@ func sealedBy(s *seal.Sealed) string {
 		return ""
 	}
 	return string(s.Require) + " by " + s.Signer
-}
-
-// ledger verifies all decisions. One that does not verify is never passed over:
-// whoever broke it may have wanted to hide it.
-func (l *Loader) ledger(m *material, chain *trust.Chain) (*trust.Ledger, error) {
-	if chain == nil {
-		return nil, nil
-	}
-	var known *trust.Ledger
-	if l.last != nil {
-		known = l.last.Ledger
-	}
-	ledger, err := trust.NewLedger(m.decisions, known, nil)
-	if err != nil {
-		return nil, &LoadError{RuleDecision, m.origin + ": " + err.Error(), "", err}
-	}
-	if bad := ledger.Invalid(); len(bad) > 0 {
-		return nil, &LoadError{RuleDecision, fmt.Sprintf("%s: %d of its decisions do not verify, first %s: %v", m.origin, len(bad), bad[0].Path, bad[0].Err), "restore the file with git", bad[0].Err}
-	}
-	return ledger, nil
 }
 
 // sealError names what a seal, or the trust list it was judged by, breaks.
@@ -296,6 +261,8 @@ func sealError(err error) error {
 	switch e.Rule {
 	case seal.RuleLockfile:
 		out.Rule = RuleLockfile
+	case seal.RuleDecision:
+		out.Rule = RuleDecision
 	case seal.RuleTrust, seal.RuleStale:
 		out.Rule = RuleTrust
 		if ce, ok := errors.AsType[*trust.ChainError](err); ok && ce.Rule == trust.RuleNoList {

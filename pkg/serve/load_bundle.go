@@ -8,22 +8,39 @@ import (
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/trust"
 )
 
 // maxTrustedRoot bounds a Sigstore trusted root in bytes.
 const maxTrustedRoot = 16 << 20
 
 // fill puts what a Sigstore seal is held to into the options.
-func (s *SigstoreSeal) fill(options *seal.VerifyOptions, now time.Time) error {
-	root, err := readBounded(s.TrustedRoot, maxTrustedRoot)
+func (s *SigstoreSeal) fill(options *seal.Options, now time.Time) error {
+	root, err := bounded.OSFile(s.TrustedRoot, maxTrustedRoot)
 	if err != nil {
 		return fmt.Errorf("reading the Sigstore trusted root: %w", err)
 	}
 	options.Policy = seal.SigstorePolicy{Identity: s.Identity, Issuer: s.Issuer, TrustedRoot: root, Now: now}
 	options.Sigstore = s.Verifier
 	return options.Policy.Check()
+}
+
+// apart reads the Sigstore bundle of a file of its own, where one is named.
+func (s *SigstoreSeal) apart() ([]byte, error) { return sealFile(s.File, seal.MaxSigstoreSize) }
+
+// sealFile reads a detached seal; nil where no file is named.
+func sealFile(name string, limit int64) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := bounded.OSFile(name, limit)
+	if err != nil {
+		return nil, fmt.Errorf("reading the seal: %w", err)
+	}
+	return data, nil
 }
 
 // bundleReader reads policies from a bundle file.
@@ -47,8 +64,8 @@ func newBundleReader(origin *Origin, now func() time.Time) (originReader, error)
 func (b *bundleReader) close() {}
 
 // read implements originReader.
-func (b *bundleReader) read(_ context.Context, unchanged string) (*material, error) {
-	data, err := readBounded(b.origin.Bundle, seal.MaxBundleSize)
+func (b *bundleReader) read(_ context.Context, unchanged string, known *trust.Ledger) (*material, error) {
+	data, err := bounded.OSFile(b.origin.Bundle, seal.MaxBundleSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the bundle: %w", err)
 	}
@@ -64,40 +81,29 @@ func (b *bundleReader) read(_ context.Context, unchanged string) (*material, err
 	if err != nil {
 		return nil, sealError(err)
 	}
-	if apart != nil {
-		bundle.Seal = seal.BundleSeal{Kind: b.require, Data: apart}
-	}
-	options := seal.VerifyOptions{Require: b.require, Root: b.origin.TrustRoot}
+	options := seal.Options{Require: b.require, Root: b.origin.TrustRoot, Seal: apart, Known: known}
 	if b.require == seal.RequireSigstore {
 		if err := b.origin.Sigstore.fill(&options, b.now()); err != nil {
 			return nil, sealError(err)
 		}
 	}
-	sealed, err := seal.VerifyBundle(bundle, options)
+	sealed, err := seal.Verify(bundle.Subject(), options)
 	if err != nil {
 		return nil, sealError(err)
 	}
 	return &material{
-		id: id, origin: "the bundle " + filepath.Base(b.origin.Bundle), sealed: sealed, path: bundle.Path, decisions: bundle.Decisions,
+		id: id, origin: "the bundle " + filepath.Base(b.origin.Bundle), sealed: sealed, path: bundle.Path,
 		instruction: func(_ *lockfile.Copy, digest canonical.Digest) (string, bool) { return bundle.Instruction(digest) },
 	}, nil
 }
 
-// apart reads the seal that stands in a file of its own, where one is named.
+// apart reads the seal that is in a file of its own, where one is named.
 func (b *bundleReader) apart() ([]byte, error) {
-	name := ""
 	switch b.require {
 	case seal.RequireSignature:
-		name = b.origin.Signature
+		return sealFile(b.origin.Signature, seal.MaxSignatureSize)
 	case seal.RequireSigstore:
-		name = b.origin.Sigstore.File
+		return b.origin.Sigstore.apart()
 	}
-	if name == "" {
-		return nil, nil
-	}
-	data, err := readBounded(name, seal.MaxSigstoreSize)
-	if err != nil {
-		return nil, fmt.Errorf("reading the seal: %w", err)
-	}
-	return data, nil
+	return nil, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -140,7 +140,7 @@ func (f *Floor) Accept(origin string, l *Loaded) error {
 }
 
 func readFloor(name string) (*floorRecord, error) {
-	data, err := readBounded(name, maxFloor)
+	data, err := bounded.OSFile(name, maxFloor)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -241,20 +241,6 @@ func checkAtLeast(floor string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is neither a commit nor a digest: give all 40 or 64 hexadecimal digits", floor)
-}
-
-// readBounded reads a file of at most limit bytes.
-func readBounded(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s has more than %d bytes", name, limit)
-	}
-	return data, err
 }
 
 // writeAtomic writes a file so that a killed process leaves the old or the new

@@ -64,7 +64,7 @@ func (g *gitReader) close() {
 
 // read implements originReader. A repository is opened anew each time, so that
 // packs which came since are seen.
-func (g *gitReader) read(ctx context.Context, unchanged string) (*material, error) {
+func (g *gitReader) read(ctx context.Context, unchanged string, known *trust.Ledger) (*material, error) {
 	if g.remote {
 		err := gitrepo.Fetch(ctx, g.origin.Repo, g.refspecs(), gitrepo.FetchOptions{Dir: g.dir, TokenFile: g.origin.TokenFile, SSHKey: g.origin.SSHKey})
 		if err != nil {
@@ -84,7 +84,7 @@ func (g *gitReader) read(ctx context.Context, unchanged string) (*material, erro
 	if at.id() == unchanged {
 		return nil, nil
 	}
-	return g.material(ctx, at)
+	return g.material(ctx, at, known)
 }
 
 // refspecs names what is fetched of a remote repository. A wildcard after a short
@@ -169,25 +169,27 @@ func (g *gitReader) at(ctx context.Context, name string) (position, error) {
 
 // material proves the seal of what a reference leads to, and reads what belongs to
 // the lockfile.
-func (g *gitReader) material(ctx context.Context, at position) (*material, error) {
-	origin, name := seal.OriginBranch, "the branch "+strings.TrimPrefix(at.ref, headsPrefix)
+func (g *gitReader) material(ctx context.Context, at position, known *trust.Ledger) (*material, error) {
+	origin, title := seal.OriginBranch, "the branch "+strings.TrimPrefix(at.ref, headsPrefix)
 	if at.tag() != "" {
-		origin, name = seal.OriginTag, "the tag "+at.tag()
+		origin, title = seal.OriginTag, "the tag "+at.tag()
 	} else if at.ref == "" {
-		name = "the commit " + at.commit.Short()
+		title = "the commit " + at.commit.Short()
 	}
-	sealed, err := g.seal(ctx, at, origin)
+	sealed, err := g.seal(ctx, at, origin, known)
 	if err != nil {
 		return nil, sealError(err)
 	}
-	folder := folderOf(g.origin.Path)
-	m := &material{id: at.id(), origin: name, tag: at.tag(), sealed: sealed, path: path.Base(g.origin.Path), folder: folder}
-	if err := g.decisions(ctx, m, at.commit, folder); err != nil {
+	folder, name := folderOf(g.origin.Path), path.Base(g.origin.Path)
+	files, err := g.repo.FS(ctx, at.commit, folder)
+	if err != nil {
 		return nil, err
 	}
+	read := lockfile.CopyReader(files)
+	m := &material{id: at.id(), origin: title, tag: at.tag(), sealed: sealed, path: name, folder: folder}
 	m.instruction = func(c *lockfile.Copy, digest canonical.Digest) (string, bool) {
 		for _, p := range []string{c.Path, c.Approved} {
-			data, _, err := g.repo.File(ctx, at.commit, path.Join(folder, p), lockfile.MaxCopySize)
+			data, err := read(p)
 			if err != nil {
 				continue // without its text, instructions in force are not recognised
 			}
@@ -217,81 +219,35 @@ func (g *gitReader) descends(ctx context.Context, commit gitrepo.Hash, from stri
 }
 
 // seal proves the seal that the origin asks for.
-func (g *gitReader) seal(ctx context.Context, at position, origin seal.Origin) (*seal.Sealed, error) {
+func (g *gitReader) seal(ctx context.Context, at position, origin seal.Origin, known *trust.Ledger) (*seal.Sealed, error) {
 	require, err := g.origin.Require.For(origin)
 	if err != nil {
 		return nil, err
 	}
+	options := seal.Options{Require: require, Root: g.origin.TrustRoot, Known: known}
+	folder, name := folderOf(g.origin.Path), path.Base(g.origin.Path)
 	if require == seal.RequireTag {
-		sealed, err := seal.VerifyTag(ctx, g.repo, at.ref, g.origin.Path, g.origin.TrustRoot)
+		subject, err := seal.Tag(ctx, g.repo, at.ref, folder, name)
+		if err != nil {
+			return nil, err
+		}
+		sealed, err := seal.Verify(subject, options)
 		if err == nil && (sealed.Commit != at.commit || sealed.Tag != at.object) {
 			err = fmt.Errorf("%s was moved while it was read", at.ref)
 		}
 		return sealed, err
 	}
-	options := seal.VerifyOptions{Require: require, Root: g.origin.TrustRoot}
-	if require != seal.RequireSigstore {
-		return seal.VerifyCommit(ctx, g.repo, at.commit, g.origin.Path, origin, options)
-	}
-	if err := g.origin.Sigstore.fill(&options, g.now()); err != nil {
-		return nil, err
-	}
-	if g.origin.Sigstore.File == "" {
-		return seal.VerifyCommit(ctx, g.repo, at.commit, g.origin.Path, origin, options)
-	}
-	bundle, err := readBounded(g.origin.Sigstore.File, seal.MaxSigstoreSize)
-	if err != nil {
-		return nil, fmt.Errorf("reading the Sigstore bundle: %w", err)
-	}
-	sealed, err := seal.VerifyCommit(ctx, g.repo, at.commit, g.origin.Path, origin, seal.VerifyOptions{Require: seal.RequireNone, Root: options.Root})
+	subject, err := seal.Commit(ctx, g.repo, at.commit, origin, folder, name)
 	if err != nil {
 		return nil, err
 	}
-	sealed.Require, sealed.Signer = require, options.Policy.Identity
-	return sealed, options.Sigstore.Verify(sealed.Lockfile, bundle, options.Policy)
-}
-
-// entries lists a folder that need not be there.
-func (g *gitReader) entries(ctx context.Context, commit gitrepo.Hash, folder string) ([]gitrepo.Entry, error) {
-	entries, err := g.repo.Dir(ctx, commit, folder)
-	if errors.Is(err, gitrepo.ErrNotFound) {
-		return nil, nil
-	}
-	return entries, err
-}
-
-// decisions reads the decision files.
-func (g *gitReader) decisions(ctx context.Context, m *material, commit gitrepo.Hash, folder string) error {
-	root := path.Dir(path.Dir(trust.DecisionPath(canonical.Digest{})))
-	groups, err := g.entries(ctx, commit, path.Join(folder, root))
-	if err != nil {
-		return err
-	}
-	for _, group := range groups {
-		if group.Mode != gitrepo.ModeFolder {
-			continue
+	if require == seal.RequireSigstore {
+		if err := g.origin.Sigstore.fill(&options, g.now()); err != nil {
+			return nil, err
 		}
-		files, err := g.entries(ctx, commit, path.Join(folder, root, group.Name))
-		if err != nil {
-			return err
-		}
-		for _, e := range files {
-			name := path.Join(root, group.Name, e.Name)
-			if _, ok := trust.ParseDecisionPath(name); !ok {
-				continue
-			}
-			if !e.Mode.IsFile() {
-				return &gitrepo.ModeError{Path: name, Mode: e.Mode}
-			}
-			if len(m.decisions) == trust.MaxDecisions {
-				return fmt.Errorf("there are more than %d decisions", trust.MaxDecisions)
-			}
-			data, err := g.repo.Blob(ctx, e.ID)
-			if err != nil {
-				return err
-			}
-			m.decisions = append(m.decisions, trust.DecisionFile{Path: name, Data: data})
+		if options.Seal, err = g.origin.Sigstore.apart(); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return seal.Verify(subject, options)
 }

@@ -198,7 +198,7 @@ func TestLoadRules(t *testing.T) {
 		"an unsigned repository":              {serve.Origin{Repo: plain.Dir, Ref: "main", TrustRoot: r.Root(), Require: seal.RequireNone}, "trust-missing"},
 		"an unsigned repository, as asked":    {serve.Origin{Repo: plain.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, ""},
 		"a signed repository as unsigned":     {serve.Origin{Repo: r.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
-		"decisions without a trust list":      {serve.Origin{Repo: missing.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust"},
+		"decisions without a trust list":      {serve.Origin{Repo: missing.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "trust-missing"},
 		"a trust list that was removed":       {serve.Origin{Repo: missing.Dir, Ref: "main", TrustRoot: missing.Root(), Require: seal.RequireNone}, "trust-missing"},
 		"a decision that was changed":         {serve.Origin{Repo: broken.Dir, Ref: "main", TrustRoot: broken.Root(), Require: seal.RequireNone}, "decision"},
 		"a lockfile of the original format":   {serve.Origin{Repo: original.Dir, Ref: "main", Unsigned: true, Require: seal.RequireNone}, "lockfile"},

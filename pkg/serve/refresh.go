@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/textcheck"
 )
@@ -75,7 +76,7 @@ func NewRefresher(opts RefreshOptions) (*Refresher, error) {
 	}
 	r := &Refresher{opts: opts, kick: make(chan struct{}, 1), problems: map[problem]string{}}
 	if opts.Deny != "" {
-		data, err := readBounded(opts.Deny, maxDeny)
+		data, err := bounded.OSFile(opts.Deny, maxDeny)
 		if err != nil {
 			return nil, fmt.Errorf("reading the deny file: %w; make it empty where nothing is denied", err)
 		}
@@ -139,11 +140,11 @@ func (r *Refresher) Refresh(ctx context.Context) error {
 		failed = append(failed, f())
 	}
 	r.report(problemFiles, errors.Join(failed...))
-	bounded, cancel := context.WithTimeout(ctx, refreshTimeout)
+	limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
-	loaded, err := r.opts.Loader.Load(bounded)
+	loaded, err := r.opts.Loader.Load(limited)
 	if err == nil {
-		err = r.accept(bounded, loaded)
+		err = r.accept(limited, loaded)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -278,7 +279,7 @@ func (r *Refresher) RereadDeny() {
 	if r.opts.Deny == "" {
 		return
 	}
-	data, err := readBounded(r.opts.Deny, maxDeny)
+	data, err := bounded.OSFile(r.opts.Deny, maxDeny)
 	if err != nil {
 		r.report(problemDeny, fmt.Errorf("the deny file cannot be read, and what it denied stays denied: %w", err))
 		return

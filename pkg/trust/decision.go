@@ -71,22 +71,23 @@ type Decision struct {
 	Signatures [][]byte // SSHSIG blobs, sorted by key
 }
 
-const (
-	decisionFolder  = lockfile.Folder + "/decisions"
-	decisionSubject = "decision"
-)
+// DecisionFolder is where decisions are, from the folder that holds .agentgateway. It
+// holds nothing else.
+const DecisionFolder = lockfile.Folder + "/decisions"
+
+const decisionSubject = "decision"
 
 // DecisionPath is where the decision of that id stands, from the folder that
 // holds .agentgateway.
 func DecisionPath(id canonical.Digest) string {
 	name := id.String()
-	return decisionFolder + "/" + name[:2] + "/" + name + ".json"
+	return DecisionFolder + "/" + name[:2] + "/" + name + ".json"
 }
 
 // ParseDecisionPath returns the id of the decision that stands at path; ok is
 // false where none can.
 func ParseDecisionPath(path string) (id canonical.Digest, ok bool) {
-	name, ok := strings.CutPrefix(path, decisionFolder+"/")
+	name, ok := strings.CutPrefix(path, DecisionFolder+"/")
 	if !ok || len(name) < 3 {
 		return canonical.Digest{}, false
 	}

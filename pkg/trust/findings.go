@@ -26,7 +26,7 @@ func (e *ChainError) Code() finding.Code {
 
 // Finding tells the error as a finding; folder is that of [Input].
 func (e *ChainError) Finding(folder string) finding.Finding {
-	place := finding.Place{File: path.Join(folder, versionFolder)}
+	place := finding.Place{File: path.Join(folder, VersionFolder)}
 	if e.Version > 0 {
 		place.File = path.Join(folder, VersionPath(e.Version))
 	}
@@ -89,7 +89,7 @@ func (s *State) find() {
 		s.report(finding.Unsigned, finding.Place{}, "there is no trust list, so what is locked counts as approved")
 		return
 	case s.judge == nil:
-		s.report(finding.TrustMissing, finding.Place{File: path.Join(s.input.Folder, versionFolder)}, "there are decisions, and no trust list to judge them by")
+		s.report(finding.TrustMissing, finding.Place{File: path.Join(s.input.Folder, VersionFolder)}, "there are decisions, and no trust list to judge them by")
 		return
 	}
 	tree := s.input.Tree
@@ -181,7 +181,7 @@ func (c *collector) ledger() {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		c.s.report(finding.SignerUnknown, finding.Place{File: path.Join(c.s.input.Folder, decisionFolder)},
+		c.s.report(finding.SignerUnknown, finding.Place{File: path.Join(c.s.input.Folder, DecisionFolder)},
 			fmt.Sprintf("the key %s signed %d decisions, and the trust list does not have it", fingerprint(key), unknown[key]))
 	}
 }

@@ -49,7 +49,7 @@ func Read(fsys fs.FS, opts ReadOptions) (*Authority, error) {
 	if err := noTwins(fsys); err != nil {
 		return nil, err
 	}
-	if a.Versions, err = ReadVersions(fsys, versionFolder); err != nil {
+	if a.Versions, err = ReadVersions(fsys, VersionFolder); err != nil {
 		return nil, err
 	}
 	if a.Chain, err = LoadChain(a.Versions, opts.Root, opts.Verifier); err != nil {
@@ -120,9 +120,9 @@ func ReadVersions(fsys fs.FS, folder string) ([]File, error) {
 	}
 	files := make([]File, 0, len(entries))
 	for _, e := range entries {
-		n, ok := ParseVersionPath(path.Join(versionFolder, e.Name()))
+		n, ok := ParseVersionPath(path.Join(VersionFolder, e.Name()))
 		if !ok {
-			return nil, &ChainError{Rule: RuleStray, Detail: quote(path.Join(versionFolder, e.Name())) + " is no trust version, by its name", Hint: "remove it: the folder holds 1.json, 2.json and so on"}
+			return nil, &ChainError{Rule: RuleStray, Detail: quote(path.Join(VersionFolder, e.Name())) + " is no trust version, by its name", Hint: "remove it: the folder holds 1.json, 2.json and so on"}
 		}
 		data, err := bounded.File(fsys, path.Join(folder, e.Name()), MaxVersionSize)
 		if err != nil {
@@ -152,7 +152,7 @@ func chainError(err error) error {
 // alone: on some systems the two are one, so that another tree is checked out than
 // is committed.
 func noTwins(fsys fs.FS) error {
-	for _, ours := range [...]string{lockfile.Folder, versionFolder, decisionFolder} {
+	for _, ours := range [...]string{lockfile.Folder, VersionFolder, DecisionFolder} {
 		entries, err := bounded.Folder(fsys, path.Dir(ours), maxSiblings)
 		if err != nil {
 			return chainError(err)
@@ -216,13 +216,13 @@ func isAbout(err error) bool {
 // decisionPlaces lists what is in the decisions folder. Folders that are empty are
 // not in git, and nothing here.
 func decisionPlaces(fsys fs.FS) ([]place, error) {
-	groups, err := bounded.Folder(fsys, decisionFolder, MaxDecisions)
+	groups, err := bounded.Folder(fsys, DecisionFolder, MaxDecisions)
 	if err != nil {
 		return nil, decisionsError(err)
 	}
 	var places []place
 	for _, g := range groups {
-		name := path.Join(decisionFolder, g.Name())
+		name := path.Join(DecisionFolder, g.Name())
 		if !g.IsDir() {
 			places = append(places, place{name, errPlace()})
 			continue
@@ -242,6 +242,19 @@ func decisionPlaces(fsys fs.FS) ([]place, error) {
 	return places, nil
 }
 
+// DecisionPaths lists the files of the decisions folder of a tree that are decisions
+// by their places.
+func DecisionPaths(fsys fs.FS) ([]string, error) {
+	places, err := decisionPlaces(fsys)
+	var paths []string
+	for _, p := range places {
+		if p.err == nil {
+			paths = append(paths, p.path)
+		}
+	}
+	return paths, err
+}
+
 func errPlace() error {
 	return &FormatError{Subject: decisionSubject, Rule: RuleValue, Detail: "its place is not the one of a decision: decisions/<2 digits>/<id>.json"}
 }
@@ -252,7 +265,7 @@ func decisionsError(err error) error {
 		return tooMany(count.Limit + 1)
 	}
 	if isAbout(err) {
-		return &DecisionError{Path: decisionFolder, Err: err}
+		return &DecisionError{Path: DecisionFolder, Err: err}
 	}
 	return err
 }

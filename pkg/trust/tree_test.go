@@ -78,7 +78,9 @@ var oddTrees = []struct {
 		delete(m, at)
 		m[".agentgateway/decisions"] = plain("")
 	}, ""},
-	{"decisions/huge", func(m fstest.MapFS, at string) { m[at] = plain(string(m[at].Data) + strings.Repeat(" ", MaxDecisionSize)) }, ""},
+	{"decisions/huge", func(m fstest.MapFS, at string) {
+		m[at] = plain(string(m[at].Data) + strings.Repeat(" ", MaxDecisionSize))
+	}, ""},
 	{"decisions/under another id", func(m fstest.MapFS, at string) {
 		m[DecisionPath(digestOf("another"))] = m[at]
 	}, ""},

@@ -81,17 +81,19 @@ type Version struct {
 
 // VersionPath is where version n stands, from the folder that holds
 // .agentgateway.
-func VersionPath(n int) string { return versionFolder + "/" + strconv.Itoa(n) + ".json" }
+func VersionPath(n int) string { return VersionFolder + "/" + strconv.Itoa(n) + ".json" }
 
 // AllowedSignersPath is where the derived allowed_signers file stands.
 const AllowedSignersPath = ".agentgateway/allowed_signers"
 
-const versionFolder = lockfile.Folder + "/trust"
+// VersionFolder is where trust versions are, from the folder that holds
+// .agentgateway. It holds nothing else.
+const VersionFolder = lockfile.Folder + "/trust"
 
 // ParseVersionPath returns the number of the version that stands at path; ok is
 // false where none can.
 func ParseVersionPath(path string) (n int, ok bool) {
-	name, ok := strings.CutPrefix(path, versionFolder+"/")
+	name, ok := strings.CutPrefix(path, VersionFolder+"/")
 	if !ok {
 		return 0, false
 	}

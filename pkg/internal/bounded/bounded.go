@@ -90,21 +90,18 @@ func opened(file fs.File, name string, limit int64) ([]byte, error) {
 	return Read(file, name, info.Size(), limit)
 }
 
-// OSFile reads a regular file of at most limit bytes that the user has named: a
-// link to one is followed.
+// OSFile reads at most limit bytes of what the user has named: links are followed,
+// and a pipe is read to its end.
 func OSFile(name string, limit int64) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // a pipe would wait for a writer
-		return nil, &LinkError{name}
-	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := opened(file, name, limit)
+	info, err := file.Stat()
+	var data []byte
+	if err == nil {
+		data, err = Read(file, name, info.Size(), limit)
+	}
 	return data, errors.Join(err, file.Close())
 }
 
