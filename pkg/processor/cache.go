@@ -31,6 +31,7 @@ type cached struct {
 	hash    uint64
 	kind    kind
 	names   NameMode
+	era     Era
 	targets []string
 	body    []byte
 	page    *page
@@ -44,7 +45,7 @@ func newCache(seed maphash.Seed) *cache {
 func (c *cache) hash(r *route, k kind, body []byte) uint64 {
 	h := maphash.Bytes(c.seed, body)
 	var head [64]byte
-	text := append(head[:0], byte(k), r.names[0])
+	text := append(head[:0], byte(k), byte(r.era), r.names[0])
 	text = binary.LittleEndian.AppendUint64(text, h)
 	for _, s := range r.targets {
 		text = binary.LittleEndian.AppendUint64(text, maphash.String(c.seed, s))
@@ -64,7 +65,7 @@ func (c *cache) get(hash uint64, r *route, k kind, body []byte) *page {
 		return nil
 	}
 	e, _ := element.Value.(*cached)
-	if e.kind != k || e.names != r.names || !slices.Equal(e.targets, r.targets) || !bytes.Equal(e.body, body) {
+	if e.kind != k || e.names != r.names || e.era != r.era || !slices.Equal(e.targets, r.targets) || !bytes.Equal(e.body, body) {
 		return nil
 	}
 	return e.page
@@ -75,7 +76,7 @@ func (c *cache) put(hash uint64, r *route, k kind, body []byte, p *page) {
 	if len(body)+p.size > cacheSize {
 		return
 	}
-	e := &cached{hash, k, r.names, slices.Clone(r.targets), bytes.Clone(body), p}
+	e := &cached{hash, k, r.names, r.era, slices.Clone(r.targets), bytes.Clone(body), p}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.entries[hash]; old != nil {

@@ -18,7 +18,7 @@ func (p *Processor) judgeCall(v *Verdict, pol *Policy, r *route, m *method, body
 	if err != nil {
 		return DeniedUnreadable
 	}
-	it := s.items[m.kind][string(name)]
+	it := s.find(m.kind, string(name))
 	if it != nil {
 		v.Name, v.Approved = it.name, it.inForce
 	} else {
@@ -113,8 +113,8 @@ func (p *Processor) readName(param string, body []byte) (name []byte, err error)
 	if len(body) > maxBody {
 		return nil, errNoName
 	}
-	r, _ := p.readers.Get().(*canonical.Reader)
-	r.Reset(body)
+	r := p.reader(body)
+	defer p.done(r)
 	err = r.Object(func(key []byte) error {
 		var err error
 		if string(key) == param {
@@ -130,7 +130,17 @@ func (p *Processor) readName(param string, body []byte) (name []byte, err error)
 	if err == nil && len(name) == 0 {
 		err = errNoName
 	}
+	return name, err
+}
+
+// reader lends a reader of a body; done takes it back.
+func (p *Processor) reader(body []byte) *canonical.Reader {
+	r, _ := p.readers.Get().(*canonical.Reader)
+	r.Reset(body)
+	return r
+}
+
+func (p *Processor) done(r *canonical.Reader) {
 	r.Reset(nil)
 	p.readers.Put(r)
-	return name, err
 }

@@ -250,7 +250,7 @@ func TestCallsOfItems(t *testing.T) {
 		w.wantRequest(tc.a, tc.method, tc.params, tc.want)
 	}
 	for _, method := range []string{"tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/get", "tasks/update", "tasks/cancel", "resources/subscribe", "resources/unsubscribe", "ping"} {
-		w.wantResponse(here, method, `{"content":[]}`, `{"content":[]}`)
+		w.wantResponse(here, method, `{}`, `{}`)
 		w.wantDenied(from("paused"), method, `{"content":[]}`, processor.DeniedPaused)
 		w.wantDenied(from("other"), method, `{"content":[]}`, processor.DeniedUnknownServer)
 	}
@@ -370,7 +370,7 @@ func TestDenialText(t *testing.T) {
 	v := judged(w.p, processor.PhaseRequest, "tools/call", call("echo"))
 	approved, seen := canonical.SumString(echo).String(), canonical.SumString(echoEvil).String()
 	const action = "Compare the two with `agentgateway diff`; a later listing that shows the approved one clears this."
-	if want := `{"code":"evidence-contradicts","server":"files","kind":"tool","name":"echo","approved":"` + approved + `","seen":"` + seen + `","hint":"` + action + `"}`; string(v.Data()) != want {
+	if want := `{"code":"evidence-contradicts","server":"files","kind":"tool","name":"echo","approved":"` + approved + `","seen":"` + seen + `","hint":"` + action + `","id":"` + v.ID + `"}`; string(v.Data()) != want {
 		t.Errorf("data\n have %s\n want %s", v.Data(), want)
 	}
 	for _, want := range []string{`tool "echo" of the server "files"`, approved, seen} {

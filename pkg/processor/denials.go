@@ -29,6 +29,8 @@ const (
 	DeniedDuplicateName       Code = "duplicate-name"
 	DeniedGatewayProfile      Code = "gateway-profile"
 	DeniedMember              Code = "member-removed"
+	DeniedCut                 Code = "member-cut"
+	DeniedForeign             Code = "foreign-member"
 	DeniedUnreadable          Code = "unreadable"
 	DeniedTooLarge            Code = "too-large"
 	DeniedMetadata            Code = "bad-metadata"
@@ -48,9 +50,9 @@ var denials = []Denial{
 	{DeniedChanged, "The server lists another definition than the one that was approved.", "Compare the two with `agentgateway diff`; approve the new one, or have the server restored."},
 	{DeniedRejected, "A person rejected it, and nothing else is in force.", "Read the reason with `agentgateway audit log`; a later approval lifts it."},
 	{DeniedDisabled, "A person disabled it.", "Run `agentgateway enable`, and approve it again."},
-	{DeniedRefused, "Its definition breaks a rule, so it has no digest and is never served.", "Ask the server's authors to mend the definition."},
+	{DeniedRefused, "Its definition breaks a rule, so it has no digest and is never served.", "Ask the server's authors to fix the definition."},
 	{DeniedAbsent, "It was not listed when the server was last locked.", "Run `agentgateway lock` while the server lists it."},
-	{DeniedConflict, "Decisions about it contradict one another, so nothing is in force.", "Approve or reject it anew, which names both decisions."},
+	{DeniedConflict, "Decisions about it contradict one another, so nothing is in force.", "Approve or reject it again, which names both decisions."},
 	{DeniedByFile, "The deny file of the processor names it.", "Remove the line from the deny file once the reason for it is gone."},
 	{DeniedSource, "Nobody has approved how its server is reached.", "Approve the server's source."},
 	{DeniedPaused, "A person paused its server.", "Run `agentgateway resume` for the server."},
@@ -66,11 +68,13 @@ var denials = []Denial{
 	{DeniedDuplicateName, "Its name stands more than once in one list.", "Ask the server's authors to list each name once."},
 	{DeniedGatewayProfile, "It has members that the gateway profile does not know: this is another gateway than the one the profile describes.", "Use a gateway version that this processor was tried with."},
 	{DeniedMember, "It is a member that is not passed on, because it could carry words to the agent that nobody approved.", "Nothing; the rest of the result is passed on."},
+	{DeniedCut, "It is a text that the protocol does not need at this length or with these characters, and that nobody approved.", "Nothing; a short printable part of it is passed on, or none of it."},
+	{DeniedForeign, "It has a member that no result of this method has: it may be the answer to another request, put into this one.", "Look at the server, which answers one request inside another, or speaks another protocol than this processor knows."},
 	{DeniedUnreadable, "The message cannot be read as what the method says it is.", "Look at what the server or client sends; the log names the place."},
 	{DeniedTooLarge, "The message is larger than the processor reads.", "Split the list over several servers or routes."},
 	{DeniedMetadata, "The route's metadata holds a value that the processor cannot use.", "Make names one of raw, prefixed and never, and scope a text of at most 1024 bytes."},
 	{DeniedNoPolicy, "The processor has no verified policy yet.", "Look at the readiness page of the processor."},
-	{DeniedInternal, "The processor failed while deciding.", "Report this with the log of the processor."},
+	{DeniedInternal, "The processor failed while it judged the message.", "Report this with the log of the processor."},
 }
 
 // Denials returns every code with its description, in the order of docs/codes.md.

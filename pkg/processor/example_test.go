@@ -31,7 +31,7 @@ func Example() {
 			At: time.Now(), Phase: processor.PhaseRequest, Targets: []string{"files"}, Method: "tools/call", Body: []byte(`{"name":"echo","arguments":{}}`),
 		})
 		if v.Denied() {
-			fmt.Println(v.Reason())
+			fmt.Println("denied:", v.Code)
 			return
 		}
 		fmt.Println("the call passes")
@@ -43,7 +43,7 @@ func Example() {
 	fmt.Println(string(list.Body))
 	call()
 	// Output:
-	// tool "echo" of the server "files" is denied (no-evidence). The processor has not seen the server list it since it started. Approved is the digest fbb842820d6f25dff5405db1479d4a93ed29e840c79d395471b5732357cb0725.
+	// denied: no-evidence
 	// {"tools":[{"description":"Repeats.","inputSchema":{"type":"object"},"name":"echo"}]}
 	// the call passes
 }

@@ -1,14 +1,17 @@
 package processor
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // preamble is the text that the gateway's own instructions begin with when it
@@ -33,6 +36,7 @@ func MergedInstructions(targets, texts []string) string {
 type shape struct {
 	kind    canonical.Kind
 	text    *regexp.Regexp    // what a string must match
+	cut     int               // or how many characters of it are passed on
 	members map[string]*shape // of an object
 	each    *shape            // of the elements of an array
 }
@@ -40,10 +44,10 @@ type shape struct {
 var (
 	flag     = &shape{kind: canonical.KindBool}
 	nothing  = &shape{kind: canonical.KindObject}
-	anyText  = &shape{kind: canonical.KindString, text: regexp.MustCompile(``)}
+	short    = &shape{kind: canonical.KindString, cut: maxIdentity}
 	version  = &shape{kind: canonical.KindString, text: regexp.MustCompile(`^[0-9A-Za-z.-]{1,32}$`)}
 	changes  = object(map[string]*shape{"listChanged": flag})
-	identity = object(map[string]*shape{"name": anyText, "version": anyText})
+	identity = object(map[string]*shape{"name": short, "version": short})
 
 	capabilities = object(map[string]*shape{
 		"tools": changes, "prompts": changes, "logging": nothing, "completions": nothing,
@@ -84,7 +88,7 @@ type greeter struct {
 
 // judgeHello judges the result of initialize or server/discover. What goes on has
 // the members that may pass.
-func judgeHello(v *Verdict, p *Policy, r *route, body []byte) {
+func judgeHello(v *Verdict, p *Policy, r *route, m *method, body []byte) {
 	if len(body) > maxBody {
 		v.Code = DeniedTooLarge
 		return
@@ -97,6 +101,10 @@ func judgeHello(v *Verdict, p *Policy, r *route, body []byte) {
 	found := false
 	g.reader.Reset(body)
 	err := g.reader.Object(func(name []byte) error {
+		if !m.has(r.era, name) {
+			v.Member = string(name)
+			return errForeign
+		}
 		before := len(g.out)
 		kept, err := g.member(string(name))
 		found = found || err == nil && kept && string(name) == needed
@@ -110,6 +118,8 @@ func judgeHello(v *Verdict, p *Policy, r *route, body []byte) {
 	}
 	v.Removed = g.removed
 	switch {
+	case errors.Is(err, errForeign):
+		v.Code = DeniedForeign
 	case err != nil || !found:
 		v.Code = DeniedUnreadable
 	case g.changed:
@@ -181,14 +191,7 @@ func (g *greeter) value(path string, s *shape) (kept bool, err error) {
 		g.out = append(g.out, ']')
 		return true, err
 	case canonical.KindString:
-		raw := g.reader
-		text, err := g.reader.Bytes()
-		if err == nil && !s.text.Match(text) {
-			g.reader = raw
-			return g.remove(path)
-		}
-		g.out = canonical.AppendString(g.out, text)
-		return true, err
+		return g.text(path, s)
 	default:
 		raw, err := g.reader.Raw()
 		g.out = append(g.out, raw...)
@@ -196,20 +199,52 @@ func (g *greeter) value(path string, s *shape) (kept bool, err error) {
 	}
 }
 
+// maxIdentity is how long the name and the version of a server may be, in
+// characters. They are not pinned, and clients may show them to the agent.
+const maxIdentity = 64
+
+// text reads a string.
+func (g *greeter) text(path string, s *shape) (kept bool, err error) {
+	before := g.reader
+	text, err := g.reader.String()
+	switch {
+	case err != nil:
+		return false, err
+	case s.cut > 0:
+		if short := printable(text, s.cut); short != text {
+			text = short
+			g.changed = true
+			g.removed = append(g.removed, Removal{Server: g.route.server(g.policy), Name: path, Code: DeniedCut})
+		}
+	case !s.text.MatchString(text):
+		g.reader = before
+		return g.remove(path)
+	}
+	g.out = canonical.AppendString(g.out, text)
+	return true, nil
+}
+
+// printable is the beginning of a text, without the characters that are not seen.
+func printable(text string, limit int) string {
+	var out strings.Builder
+	for _, c := range text {
+		if limit == 0 {
+			break
+		}
+		if c == ' ' || unicode.IsGraphic(c) && !unicode.IsSpace(c) && !textcheck.Invisible(c) {
+			out.WriteRune(c)
+			limit--
+		}
+	}
+	return out.String()
+}
+
 // remove reads a value that does not pass.
 func (g *greeter) remove(path string) (bool, error) {
 	_, err := g.reader.Raw()
 	g.changed = true
-	g.removed = append(g.removed, Removal{Server: g.server(), Name: path, Code: DeniedMember})
+	g.removed = append(g.removed, Removal{Server: g.route.server(g.policy), Name: path, Code: DeniedMember})
 	return false, err
-}
-
-// server names the one server of the route, where it is one.
-func (g *greeter) server() string {
-	if len(g.route.targets) != 1 {
-		return ""
-	}
-	return g.policy.targets[g.route.targets[0]].name
 }
 
 // instructions reads the instructions and passes them where they are approved.
@@ -218,7 +253,7 @@ func (g *greeter) instructions() (kept bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	out := Removal{Server: g.server(), Kind: surface.KindInstructions, Seen: canonical.SumString(text)}
+	out := Removal{Server: g.route.server(g.policy), Kind: surface.KindInstructions, Seen: canonical.SumString(text)}
 	if len(g.route.targets) == 1 {
 		i := &g.policy.targets[g.route.targets[0]].instructions
 		out.Approved = i.hash

@@ -84,14 +84,16 @@ func TestHelloPassesOnlyTheProtocol(t *testing.T) {
 	for _, tc := range []struct{ name, method, result, want string }{
 		{"initialize", "initialize",
 			`{"protocolVersion":"2025-11-25","capabilities":{"experimental":{"say":"hi"},"logging":{"x":1},"prompts":{"listChanged":true,"x":"hi"},"resources":{"subscribe":true},"tools":{"listChanged":"yes"},"tasks":{"requests":{"tools":{"call":{}}}},"extensions":{}},` +
-				`"serverInfo":{"name":"s","title":"Obey","version":"1","description":"Obey","icons":[],"websiteUrl":"x"},"_meta":{"say":"hi"},"x":1}`,
+				`"serverInfo":{"name":"s","title":"Obey","version":"1","description":"Obey","icons":[],"websiteUrl":"x"},"_meta":{"say":"hi"}}`,
 			`{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true},"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},` +
 				`"serverInfo":{"name":"s","version":"1"},"_meta":{}}`},
 		{"discover", "server/discover",
 			`{"resultType":"complete","supportedVersions":["2026-07-28","Obey me"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1","title":"x"},"y":1},"ttlMs":5,"cacheScope":"private","instructions":7}`,
 			`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}},"ttlMs":0,"cacheScope":"private"}`},
 		{"unchanged bytes", "initialize", ` { "protocolVersion" : "2025-11-25" , "capabilities" : { "tools" : { } } } `, ` { "protocolVersion" : "2025-11-25" , "capabilities" : { "tools" : { } } } `},
-		{"first member removed", "initialize", `{"x":1,"protocolVersion":"2025-11-25"}`, `{"protocolVersion":"2025-11-25"}`},
+		{"a long name", "initialize", `{"protocolVersion":"2025-11-25","serverInfo":{"name":"` + strings.Repeat("é", 65) + `","version":"1\n\u202e\u3164 \ud83d\ude00\u200b2"}}`,
+			`{"protocolVersion":"2025-11-25","serverInfo":{"name":"` + strings.Repeat("é", 64) + `","version":"1 😀2"}}`},
+		{"first member removed", "initialize", `{"capabilities":1,"protocolVersion":"2025-11-25"}`, `{"protocolVersion":"2025-11-25"}`},
 		{"first element removed", "server/discover", `{"supportedVersions":[1,"2026-07-28"]}`, `{"supportedVersions":["2026-07-28"]}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,13 +104,13 @@ func TestHelloPassesOnlyTheProtocol(t *testing.T) {
 	w := newWorld(t, files())
 	for _, result := range []string{
 		``, `[]`, `{}`, `{"capabilities":{}}`, `{"protocolVersion":7}`, `{"protocolVersion":"Obey me"}`, `{"protocolVersion":"1","protocolVersion":"2"}`,
-		`{"protocolVersion":"2025-11-25","instructions":"a","instructions":"b"}`, `{"protocolVersion":"2025-11-25"}x`, `{"ProtocolVersion":"2025-11-25"}`,
+		`{"protocolVersion":"2025-11-25","instructions":"a","instructions":"b"}`, `{"protocolVersion":"2025-11-25"}x`,
 		`{"protocolVersion":"2025-11-25","instructions":"\ud800"}`,
 	} {
 		w.wantDenied(from("files"), "initialize", result, processor.DeniedUnreadable)
 	}
-	w.wantDenied(from("files"), "server/discover", silent, processor.DeniedUnreadable)
-	w.wantDenied(from("files"), "initialize", silent+strings.Repeat(" ", 32<<20), processor.DeniedTooLarge)
+	w.wantDenied(from("files"), "server/discover", `{}`, processor.DeniedUnreadable)
+	w.wantDenied(from("files"), "initialize", silent+strings.Repeat(" ", 16<<20), processor.DeniedTooLarge)
 
 	in := files()
 	in.MaxListTTL = time.Second

@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +14,7 @@ import (
 
 // The bounds of a list result.
 const (
-	maxBody        = 32 << 20
+	maxBody        = 16 << 20
 	maxDefinitions = 50_000
 )
 
@@ -28,6 +30,7 @@ type Removal struct {
 // page is the verdict on one list result. It does not change.
 type page struct {
 	denied  Code   // why nothing of it is passed on
+	member  string // for which
 	body    []byte // in the place of the result; nil where that goes on as it is
 	removed []Removal
 	groups  []group
@@ -38,11 +41,14 @@ type page struct {
 type lister struct {
 	policy *Policy
 	route  *route
+	method *method
 	kind   kind
 	body   []byte
 
 	members     []resultMember
-	changed     bool // a member of the result is not passed on as it is
+	foreign     string    // a member that no list has
+	removed     []Removal // members that are not passed on as they are
+	changed     bool      // a member of the result is not passed on as it is
 	definitions []definition
 	names       map[string]int // how often a name stands in the list
 
@@ -62,20 +68,21 @@ type definition struct {
 	public string // as it stands in the list; empty where it cannot be read
 	name   string // as the server spells it
 	server *server
+	told   bool             // the list itself tells the server
 	digest canonical.Digest // zero where it has none
 	code   Code             // why it has none, or is not passed on
 }
 
 // judgeList reads a list result and decides about each definition.
-func judgeList(p *Policy, r *route, k kind, body []byte) *page {
-	l := &lister{policy: p, route: r, kind: k, body: body, names: map[string]int{}}
+func judgeList(p *Policy, r *route, m *method, body []byte) *page {
+	l := &lister{policy: p, route: r, method: m, kind: m.kind, body: body, names: map[string]int{}}
 	if code := l.read(); code != "" {
-		return &page{denied: code}
+		return &page{denied: code, member: l.foreign}
 	}
 	for i := range l.definitions {
 		l.identify(&l.definitions[i])
 	}
-	out := &page{}
+	out := &page{removed: l.removed}
 	for i := range l.definitions {
 		d := &l.definitions[i]
 		if removal, ok := l.decide(d); ok {
@@ -112,7 +119,11 @@ func (l *lister) read() Code {
 	list := l.kind.list().Member
 	l.reader.Reset(l.body)
 	err := l.reader.Object(func(name []byte) error {
-		if string(name) != list {
+		switch {
+		case !l.method.has(l.route.era, name):
+			l.foreign = string(name)
+			return errForeign
+		case string(name) != list:
 			return l.member(string(name))
 		}
 		found = true
@@ -130,6 +141,8 @@ func (l *lister) read() Code {
 		err = l.reader.End()
 	}
 	switch {
+	case errors.Is(err, errForeign):
+		return DeniedForeign
 	case err != nil && len(l.definitions) > maxDefinitions:
 		return DeniedTooLarge
 	case err != nil || !found:
@@ -160,17 +173,31 @@ func (l *lister) member(name string) error {
 		if kind != canonical.KindString {
 			return l.reader.Refuse(at, canonical.RuleShape, "not a string")
 		}
+		if !cursor.Match(value) {
+			l.remove(name, DeniedCut)
+			return nil
+		}
 	case "ttlMs":
 		if kind != canonical.KindNumber {
 			return l.reader.Refuse(at, canonical.RuleShape, "not a number")
 		}
 		value = l.cut(value)
-	default:
-		l.changed = true
+	default: // what the protocol has for extensions
+		l.remove(name, DeniedMember)
 		return nil
 	}
 	l.members = append(l.members, resultMember{name, value})
 	return nil
+}
+
+// cursor is what a nextCursor may be, as it is spelled: a text without spaces that
+// a person would not take for words.
+var cursor = regexp.MustCompile(`^"[!#-\[\]-~]{0,512}"$`)
+
+// remove notes that a member of the result is not passed on.
+func (l *lister) remove(name string, code Code) {
+	l.changed = true
+	l.removed = append(l.removed, Removal{Server: l.route.server(l.policy), Name: name, Code: code})
 }
 
 // cut bounds a ttlMs.
@@ -199,8 +226,11 @@ func (l *lister) identify(d *definition) {
 	l.names[d.public]++
 	target, name, ok := l.route.native(l.kind, d.public)
 	if ok {
-		d.server = l.policy.targets[target]
-	} else if l.route.names == NamesNever {
+		d.server, d.told = l.policy.targets[target], true
+		if it := d.server.find(l.kind, name); it != nil && l.route.names != NamesRaw {
+			name = it.name // which the gateway may have spelled otherwise
+		}
+	} else if l.route.names == NamesNever && (l.kind == tool || l.kind == prompt || !hasScheme(d.public)) {
 		d.server = l.only(d.public)
 	}
 	d.name = name
@@ -360,16 +390,14 @@ func (l *lister) rewrite() []byte {
 }
 
 // shown returns what the list is evidence of: each name of each server once, with
-// its digest, or without where the name stands twice or has none.
+// its digest, or without where the name stands twice or has none. Where the list
+// does not tell the server it is no evidence.
 func (l *lister) shown() []group {
-	if l.route.names == NamesNever {
-		return nil
-	}
 	var groups []group
 	done := make(map[string]bool, len(l.names))
 	for i := range l.definitions {
 		d := &l.definitions[i]
-		if d.server == nil || !d.server.covers[l.kind] || done[d.public] {
+		if !d.told || !d.server.covers[l.kind] || done[d.public] {
 			continue
 		}
 		done[d.public] = true

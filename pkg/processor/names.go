@@ -14,11 +14,12 @@ type route struct {
 	targets []string
 	names   NameMode
 	scope   string
+	era     Era
 }
 
 // newRoute reads what came with a message. The code says why it cannot be used.
 func newRoute(m *Message, names NameMode) (route, Code) {
-	r := route{targets: m.Targets, names: m.Names}
+	r := route{targets: m.Targets, names: m.Names, era: m.Era}
 	if m.BadMetadata || len(m.Scope) > maxScope {
 		return r, DeniedMetadata
 	}
@@ -43,16 +44,26 @@ func newRoute(m *Message, names NameMode) (route, Code) {
 	return r, ""
 }
 
+// server names the one server of the route, where it is one.
+func (r *route) server(p *Policy) string {
+	if len(r.targets) != 1 {
+		return ""
+	}
+	return p.targets[r.targets[0]].name
+}
+
 // native splits a name of a list into the target that it is of and the name that
 // the server itself gives. It reports false where the name does not tell.
 func (r *route) native(k kind, name string) (target, rest string, ok bool) {
-	if r.names != NamesPrefixed {
+	// The gateway prefixes URIs of several targets even where names stay raw.
+	uris := k == template || k == resource
+	if r.names != NamesPrefixed && (!uris || r.names != NamesNever) {
 		if len(r.targets) != 1 {
 			return "", name, false
 		}
 		return r.targets[0], name, true
 	}
-	if k == template || k == resource {
+	if uris {
 		target, rest, ok = splitURI(name)
 		if !ok && len(r.targets) == 1 && !hasScheme(name) {
 			return r.targets[0], name, true
@@ -72,12 +83,33 @@ func (r *route) native(k kind, name string) (target, rest string, ok bool) {
 // splitURI takes the target out of a URI as the gateway puts it in: "target+uri",
 // or "ui://target+rest". URIs without a scheme have none.
 func splitURI(uri string) (target, rest string, ok bool) {
-	if inside, ui := strings.CutPrefix(uri, "ui://"); ui {
+	if inside, ok := cutApp(uri); ok {
 		target, rest, ok = strings.Cut(inside, "+")
-		return target, "ui://" + rest, ok
+		return target, app + rest, ok
 	}
 	target, rest, ok = strings.Cut(uri, "+")
-	return target, rest, ok && hasScheme(rest) && !strings.HasPrefix(rest, "ui://")
+	_, isApp := cutApp(rest)
+	return target, rest, ok && hasScheme(rest) && !isApp
+}
+
+// app begins the URIs of app resources.
+const app = "ui://"
+
+// lowerApp is the URI of an app resource with its scheme as the gateway writes it,
+// and any other as it is.
+func lowerApp(uri string) string {
+	if rest, ok := cutApp(uri); ok && !strings.HasPrefix(uri, app) {
+		return app + rest
+	}
+	return uri
+}
+
+// cutApp returns what follows the scheme of an app resource, in any case.
+func cutApp(uri string) (rest string, ok bool) {
+	if len(uri) < len(app) || !strings.EqualFold(uri[:len(app)], app) {
+		return uri, false
+	}
+	return uri[len(app):], true
 }
 
 // hasScheme reports whether a URI begins with a scheme (RFC 3986, section 3.1).

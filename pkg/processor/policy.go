@@ -47,7 +47,8 @@ type server struct {
 	source       bool // approved
 	covers       [kinds]bool
 	items        [kinds]map[string]*item
-	patterns     []pattern // of the resource templates
+	apps         [kinds]map[string]*item // of the scheme ui, by their URI with a lower-case scheme
+	patterns     []pattern               // of the resource templates
 	instructions instructions
 }
 
@@ -134,7 +135,7 @@ func newServer(in *Server) (*server, error) {
 	s.instructions.covered = slices.Contains(in.Covers, surface.CoverInstructions)
 	for k := range kind(kinds) {
 		s.covers[k] = slices.Contains(in.Covers, k.list().Cover)
-		s.items[k] = map[string]*item{}
+		s.items[k], s.apps[k] = map[string]*item{}, map[string]*item{}
 	}
 	s.instructions.denied = DeniedNotApproved
 	if i := in.Instructions; i != nil {
@@ -174,8 +175,25 @@ func (s *server) add(in Item) error {
 	return nil
 }
 
+// find returns what the entry holds of a name, or nil. The gateway writes the scheme
+// ui in lower case; where an entry has the same URI in two spellings, it is only
+// found as it is spelled.
+func (s *server) find(k kind, name string) *item {
+	if it := s.items[k][name]; it != nil {
+		return it
+	}
+	return s.apps[k][name]
+}
+
 func (s *server) put(it *item) {
 	s.items[it.kind][it.name] = it
+	if rest, ok := cutApp(it.name); ok && (it.kind == template || it.kind == resource) {
+		found := it
+		if other, taken := s.apps[it.kind][app+rest]; taken && (other == nil || other.name != it.name) {
+			found = nil
+		}
+		s.apps[it.kind][app+rest] = found
+	}
 	if it.kind == template {
 		s.patterns = append(s.patterns, newPattern(it))
 	}

@@ -1,6 +1,11 @@
 package processor
 
 import (
+	"crypto/rand"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,12 +20,16 @@ type Processor struct {
 	policy   atomic.Pointer[Policy]
 	evidence *evidence
 	contents atomic.Uint64 // list results that were read
-	readers  sync.Pool     // of *canonical.Reader
+	run      string        // begins the ids of denials: other processes have others
+	denials  atomic.Uint64
+	readers  sync.Pool // of *canonical.Reader
 }
 
 // New returns a processor without a policy.
 func New() *Processor {
-	return &Processor{evidence: newEvidence(), readers: sync.Pool{New: func() any { return new(canonical.Reader) }}}
+	return &Processor{
+		evidence: newEvidence(), readers: sync.Pool{New: func() any { return new(canonical.Reader) }}, run: strings.ToLower(rand.Text()[:8]),
+	}
 }
 
 // SetPolicy puts a policy in force; nil denies everything. What is being judged
@@ -70,7 +79,11 @@ func (p *Processor) Judge(m *Message) (v Verdict) {
 	v = Verdict{At: m.At, Phase: m.Phase, Method: m.Method, Targets: m.Targets, Enforced: true}
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			v.Fail(panicked)
+			p.Fail(&v, panicked)
+		}
+		if v.Code != "" {
+			v.Body = nil
+			p.name(&v)
 		}
 		if !v.Enforced {
 			v.Body = nil
@@ -82,6 +95,20 @@ func (p *Processor) Judge(m *Message) (v Verdict) {
 		p.judgeResult(&v, m)
 	}
 	return v
+}
+
+// Fail makes a denial of something that went wrong with a verdict, such as a panic.
+func (p *Processor) Fail(v *Verdict, what any) {
+	v.Code, v.Body = DeniedInternal, nil
+	v.Failure = fmt.Sprintf("%v\n%s", what, debug.Stack())
+	p.name(v)
+}
+
+// name gives a denial its id.
+func (p *Processor) name(v *Verdict) {
+	if v.ID == "" {
+		v.ID = p.run + "-" + strconv.FormatUint(p.denials.Add(1), 36)
+	}
 }
 
 func (p *Processor) judgeRequest(v *Verdict, m *Message) {
@@ -100,30 +127,32 @@ func (p *Processor) judgeResult(v *Verdict, m *Message) {
 	switch {
 	case v.Code != "":
 	case known.role == lists:
-		p.list(v, policy, &r, known.kind, m.Body)
+		p.list(v, policy, &r, known, m.Body)
 	case known.role == greets:
-		judgeHello(v, policy, &r, m.Body)
+		judgeHello(v, policy, &r, known, m.Body)
+	default:
+		p.judgeMembers(v, known, r.era, m.Body)
 	}
 }
 
 // list decides about a list result, by memory where it was judged before.
-func (p *Processor) list(v *Verdict, policy *Policy, r *route, k kind, body []byte) {
-	hash := policy.cache.hash(r, k, body)
-	judged := policy.cache.get(hash, r, k, body)
+func (p *Processor) list(v *Verdict, policy *Policy, r *route, m *method, body []byte) {
+	hash := policy.cache.hash(r, m.kind, body)
+	judged := policy.cache.get(hash, r, m.kind, body)
 	v.Remembered = judged != nil
 	if judged == nil {
-		judged = judgeList(policy, r, k, body)
+		judged = judgeList(policy, r, m, body)
 		content := p.contents.Add(1)
 		for i := range judged.groups {
 			judged.groups[i].content = content
 		}
-		policy.cache.put(hash, r, k, body, judged)
+		policy.cache.put(hash, r, m.kind, body, judged)
 	}
 	for i := range judged.groups {
 		g := &judged.groups[i]
 		p.evidence.make(g.server.target).listed(r.scope, g, v.At)
 	}
-	v.Code, v.Removed, v.Body = judged.denied, judged.removed, judged.body
+	v.Code, v.Member, v.Removed, v.Body = judged.denied, judged.member, judged.removed, judged.body
 }
 
 // Evidence describes the evidence about each server of the policy in force, in the

@@ -46,7 +46,7 @@ var authority = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*[/?#]`)
 
 func newPattern(it *item) pattern {
 	p := pattern{item: it}
-	rest := it.name
+	rest := lowerApp(it.name)
 	if len(rest) > maxTemplate || strings.Count(rest, "{") > maxExpressions {
 		return p
 	}
@@ -83,6 +83,7 @@ func newPattern(it *item) pattern {
 
 // expands reports whether the template expands to the URI.
 func (p *pattern) expands(uri string) bool {
+	uri = lowerApp(uri)
 	return p.match != nil && strings.HasPrefix(uri, p.start) && p.match.MatchString(uri)
 }
 

@@ -2,7 +2,6 @@ package processor
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -36,6 +35,7 @@ type Message struct {
 	// BadMetadata is set where Names or Scope was given in a form that cannot be
 	// read: the message is denied.
 	BadMetadata bool
+	Era         Era
 	Body        []byte // the params or the result, as JSON; nil for none
 }
 
@@ -54,8 +54,10 @@ type Verdict struct {
 	Name   string
 	// Code says why the message is denied; it is empty where it passes.
 	Code Code
-	// ID names a denial. It is given to whoever asked, and stands in the log.
-	ID             string
+	// ID names a denial: whoever asked is told it, and the log has it.
+	ID string
+	// Member is the member for which a result is denied, where it is one.
+	Member         string
 	Approved, Seen canonical.Digest // zero where there is none
 	// Body goes on in the place of the message's; nil where that goes on as it is.
 	Body []byte
@@ -73,12 +75,6 @@ type Verdict struct {
 
 // Denied reports whether the message is not to go on. Reason and Data tell why.
 func (v *Verdict) Denied() bool { return v.Code != "" && v.Enforced }
-
-// Fail makes a denial of something that went wrong, such as a panic.
-func (v *Verdict) Fail(what any) {
-	v.Code, v.Body = DeniedInternal, nil
-	v.Failure = fmt.Sprintf("%v\n%s", what, debug.Stack())
-}
 
 // maxShownName is how much of a name stands in a denial, in characters.
 const maxShownName = 200
@@ -98,6 +94,9 @@ func (v *Verdict) Reason() string {
 		fmt.Fprintf(&out, " of the server %s", shown(v.Server))
 	}
 	fmt.Fprintf(&out, " is denied (%s). %s", v.Code, describe(v.Code).Meaning)
+	if v.Member != "" {
+		fmt.Fprintf(&out, " The member is %s.", shown(v.Member))
+	}
 	if !v.Approved.IsZero() {
 		fmt.Fprintf(&out, " Approved is the digest %v", v.Approved)
 		if !v.Seen.IsZero() && v.Seen != v.Approved {
@@ -105,6 +104,7 @@ func (v *Verdict) Reason() string {
 		}
 		out.WriteByte('.')
 	}
+	fmt.Fprintf(&out, " The log of the processor has this as %s.", v.ID)
 	return out.String()
 }
 
@@ -124,9 +124,9 @@ func (v *Verdict) Data() []byte {
 	out := make([]byte, 0, 512)
 	for i, m := range [...]struct{ name, value string }{
 		{"code", string(v.Code)}, {"server", v.Server}, {"kind", string(v.Kind)}, {"name", textcheck.Clip(v.Name, maxShownName)},
-		{"approved", text(v.Approved)}, {"seen", text(v.Seen)}, {"hint", describe(v.Code).Action},
+		{"approved", text(v.Approved)}, {"seen", text(v.Seen)}, {"hint", describe(v.Code).Action}, {"id", v.ID},
 	} {
-		out = append(out, "{,,,,,,"[i], '"')
+		out = append(out, "{,,,,,,,"[i], '"')
 		out = append(append(out, m.name...), `":`...)
 		out = canonical.AppendString(out, m.value)
 	}

@@ -151,19 +151,19 @@ func checkDenial(t *testing.T, v *processor.Verdict) {
 	if !strings.Contains(v.Reason(), "("+string(v.Code)+")") {
 		t.Fatalf("the reason %q does not name the code %s", v.Reason(), v.Code)
 	}
-	var data struct{ Code, Server, Kind, Name, Approved, Seen, Hint *string }
+	var data struct{ Code, Server, Kind, Name, Approved, Seen, Hint, ID *string }
 	dec := json.NewDecoder(bytes.NewReader(v.Data()))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&data); err != nil {
 		t.Fatalf("data %s: %v", v.Data(), err)
 	}
-	for _, member := range []*string{data.Code, data.Server, data.Kind, data.Name, data.Approved, data.Seen, data.Hint} {
+	for _, member := range []*string{data.Code, data.Server, data.Kind, data.Name, data.Approved, data.Seen, data.Hint, data.ID} {
 		if member == nil {
 			t.Fatalf("data %s lacks a member", v.Data())
 		}
 	}
-	if processor.Code(*data.Code) != v.Code {
-		t.Fatalf("data %s has another code than %s", v.Data(), v.Code)
+	if processor.Code(*data.Code) != v.Code || *data.ID != v.ID || v.ID == "" || !strings.Contains(v.Reason(), v.ID) {
+		t.Fatalf("data %s and the reason %q do not tell the code %s and the id %q", v.Data(), v.Reason(), v.Code, v.ID)
 	}
 }
 

@@ -86,7 +86,7 @@ func text(metadata *structpb.Struct, name string, into *string) bool {
 func (h *hooks) tell(v *processor.Verdict) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			v.Fail(panicked)
+			h.processor.Fail(v, panicked)
 		}
 	}()
 	h.judged(*v)

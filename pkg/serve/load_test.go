@@ -1,13 +1,14 @@
 package serve_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"agentgateway-lock/pkg/source"
 
 	"github.com/google/go-cmp/cmp"
 

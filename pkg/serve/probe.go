@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"log/slog"
 	"maps"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"

@@ -1,11 +1,12 @@
 package serve_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/crawl"

@@ -96,8 +96,8 @@ func (l *verdictLog) judged(v *processor.Verdict) {
 		return
 	}
 	line := &logLine{
-		At: v.At, Phase: v.Phase, Method: v.Method, Targets: v.Targets, Scope: v.Scope, Verdict: "denied", Code: v.Code,
-		Server: v.Server, Kind: string(v.Kind), Name: v.Name, Approved: hexOf(v.Approved), Seen: hexOf(v.Seen),
+		At: v.At, Phase: v.Phase, Method: v.Method, Targets: v.Targets, Scope: v.Scope, ID: v.ID, Verdict: "denied", Code: v.Code,
+		Server: v.Server, Kind: string(v.Kind), Name: v.Name, Member: v.Member, Approved: hexOf(v.Approved), Seen: hexOf(v.Seen),
 		Enforced: v.Enforced, Changed: changed, Failure: v.Failure,
 	}
 	switch {
@@ -141,11 +141,13 @@ type logLine struct {
 	Method   string          `json:"method"`
 	Targets  []string        `json:"targets,omitempty"`
 	Scope    string          `json:"scope,omitempty"`
-	Verdict  string          `json:"verdict"` // denied, would-deny, removed or allowed
+	ID       string          `json:"id,omitempty"` // of a denial, as whoever asked was told it
+	Verdict  string          `json:"verdict"`      // denied, would-deny, removed or allowed
 	Code     processor.Code  `json:"code,omitempty"`
 	Server   string          `json:"server,omitempty"`
 	Kind     string          `json:"kind,omitempty"`
 	Name     string          `json:"name,omitempty"`
+	Member   string          `json:"member,omitempty"` // for which a result was denied
 	Approved string          `json:"approved,omitempty"`
 	Seen     string          `json:"seen,omitempty"`
 	Enforced bool            `json:"enforced"`
@@ -156,7 +158,7 @@ type logLine struct {
 // put queues a line, or drops it.
 func (l *verdictLog) put(line *logLine) {
 	line.Method, line.Scope = logText(line.Method), logText(line.Scope)
-	line.Server, line.Name = logText(line.Server), logText(line.Name)
+	line.Server, line.Name, line.Member = logText(line.Server), logText(line.Name), logText(line.Member)
 	if len(line.Targets) > 0 {
 		targets := make([]string, min(len(line.Targets), 16))
 		for i := range targets {
