@@ -74,27 +74,19 @@ func (c *listCmd) Run(a *app, g *globals) error {
 func shown(s string) string { return textcheck.Terminal(textcheck.Clip(s, 60)) }
 
 func listServer(s *lockfile.Server) []listed {
-	rows := []listed{{Server: s.Name, Kind: string(surface.KindServer), State: lockedState(s.Absent)}}
-	if s.Source != nil {
-		rows = append(rows, listed{
-			Server: s.Name, Kind: string(surface.KindSource), State: lockedState(s.Absent),
-			Digest: lockfile.SourceDigest(s).String(), Source: source.Describe(s.Source),
-		})
-	}
-	if s.Instructions != nil {
-		rows = append(rows, listed{Server: s.Name, Kind: string(surface.KindInstructions), State: lockedState(s.Instructions.Absent), Digest: s.Instructions.Hash.String()})
-	}
-	for _, k := range surface.ListKinds() {
-		for _, it := range s.Lists[k.Kind] {
-			row := listed{Server: s.Name, Kind: string(k.Kind), Name: it.Name, State: lockedState(it.Absent)}
-			if !it.Digest.IsZero() {
-				row.Digest = it.Digest.String()
-			}
-			rows = append(rows, row)
+	var rows []listed
+	for it := range s.Items() {
+		row := listed{Server: it.Server, Kind: string(it.Kind), Name: it.Name, State: lockedState(it.Absent)}
+		switch {
+		case it.Rule != "":
+			row.State = "refused: " + string(it.Rule)
+		case !it.Digest.IsZero():
+			row.Digest = it.Digest.String()
 		}
-	}
-	for _, r := range s.Refused {
-		rows = append(rows, listed{Server: s.Name, Kind: string(r.Kind), Name: r.Name, State: "refused: " + string(r.Rule)})
+		if it.Kind == surface.KindSource {
+			row.Source = source.Describe(s.Source)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -99,33 +99,15 @@ func (l *library) lockfileOrNone(ctx context.Context, p *point) (*lock, error) {
 
 func newLock(f *lockfile.File) *lock {
 	l := &lock{file: f, items: map[surface.Key]locked{}}
-	for _, s := range f.Servers {
-		l.add(surface.Key{Server: s.Name, Kind: surface.KindServer}, locked{decision: s.Decision, absent: s.Absent})
-		if s.Source != nil {
-			l.add(surface.Key{Server: s.Name, Kind: surface.KindSource}, locked{digest: lockfile.SourceDigest(s), decision: s.SourceDecision, absent: s.Absent})
+	for it := range f.Items() {
+		item := locked{digest: it.Digest, gateway: it.GatewayDigest, absent: it.Absent, refused: it.Rule != ""}
+		if it.Decision != nil {
+			item.decision = *it.Decision
 		}
-		if in := s.Instructions; in != nil {
-			l.add(surface.Key{Server: s.Name, Kind: surface.KindInstructions}, locked{digest: in.Hash, decision: in.Decision, absent: in.Absent || s.Absent})
-		}
-		for _, kind := range surface.ListKinds() {
-			for i := range s.Lists[kind.Kind] {
-				it := &s.Lists[kind.Kind][i]
-				l.add(surface.Key{Server: s.Name, Kind: kind.Kind, Name: it.Name},
-					locked{digest: it.Digest, gateway: it.GatewayDigest, decision: it.Decision, absent: it.Absent || s.Absent})
-			}
-		}
-		for i := range s.Refused {
-			r := &s.Refused[i]
-			key := surface.Key{Server: s.Name, Kind: r.Kind, Name: r.Name}
-			it := l.items[key] // one that is kept for its decision
-			it.refused, it.digest = true, r.Raw
-			l.add(key, it)
-		}
+		l.items[it.Key] = item
 	}
 	return l
 }
-
-func (l *lock) add(key surface.Key, it locked) { l.items[key] = it }
 
 // chain verifies the trust versions of a point; nil where there are none. The
 // error is a *trust.ChainError, or one of reading git.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
@@ -142,13 +143,9 @@ func (b *Before) Over(current *lockfile.File) (*lockfile.File, error) {
 // undecide drops the decisions that an entry named: the newest are carried over
 // from the current one. An item that was absent and is decided stays so.
 func undecide(s *lockfile.Server) {
-	s.Decision, s.SourceDecision = [32]byte{}, [32]byte{}
-	if s.Instructions != nil {
-		s.Instructions.Decision = [32]byte{}
-	}
-	for _, items := range s.Lists {
-		for i := range items {
-			items[i].Decision = [32]byte{}
+	for it := range s.Items() {
+		if it.Decision != nil {
+			*it.Decision = canonical.Digest{}
 		}
 	}
 }

@@ -117,11 +117,8 @@ func carryItems(old []Item, current *Server, kind surface.Kind) {
 
 // Decided reports whether anything in the entry has a decision.
 func (s *Server) Decided() bool {
-	if !s.Decision.IsZero() || !s.SourceDecision.IsZero() || s.Instructions != nil && !s.Instructions.Decision.IsZero() {
-		return true
-	}
-	for _, items := range s.Lists {
-		if slices.ContainsFunc(items, func(it Item) bool { return !it.Decision.IsZero() }) {
+	for it := range s.Items() {
+		if it.Decision != nil && !it.Decision.IsZero() {
 			return true
 		}
 	}

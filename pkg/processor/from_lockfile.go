@@ -40,23 +40,12 @@ func (f *entries) server(s *lockfile.Server) Server {
 	if s.Instructions != nil {
 		out.Instructions = f.instructions(s.Name)
 	}
-	taken := map[surface.Key]bool{}
-	take := func(kind surface.Kind, name string) bool {
-		key := surface.Key{Kind: kind, Name: name}
-		fresh := !taken[key]
-		taken[key] = true
-		return fresh
-	}
-	for _, r := range s.Refused {
-		if r.Name != "" && take(r.Kind, r.Name) {
-			out.Items = append(out.Items, Item{Kind: r.Kind, Name: r.Name, State: StateRefused})
-		}
-	}
-	for _, list := range surface.ListKinds() {
-		for i := range s.Lists[list.Kind] {
-			if it := &s.Lists[list.Kind][i]; take(list.Kind, it.Name) {
-				out.Items = append(out.Items, f.item(surface.Key{Server: s.Name, Kind: list.Kind, Name: it.Name}))
-			}
+	for it := range s.Items() {
+		switch {
+		case it.Rule != "" && it.Name != "":
+			out.Items = append(out.Items, Item{Kind: it.Kind, Name: it.Name, State: StateRefused})
+		case it.Rule == "" && it.Item != nil:
+			out.Items = append(out.Items, f.item(it.Key))
 		}
 	}
 	return out

@@ -167,10 +167,7 @@ func (p *Project) place(place *finding.Place, locked *lockfile.Server) {
 	if place.File != "" || locked == nil {
 		return
 	}
-	place.File, place.Line = p.Path, locked.Line
-	if it := locked.Item(place.Kind, place.Name); it != nil {
-		place.Line = it.Line
-	}
+	place.File, place.Line = p.Path, locked.LineOf(place.Kind, place.Name)
 }
 
 // History compares two lockfiles of git history without any network. to is the

@@ -217,11 +217,9 @@ func coverageLost(was, now *lockfile.Server) []string {
 	if was.Source != nil && now.Source == nil {
 		lost = append(lost, "no longer records its source")
 	}
-	for kind, items := range was.Lists {
-		for _, it := range items {
-			if same := now.Item(kind, it.Name); same != nil && !it.Digest.IsZero() && same.Digest.IsZero() {
-				return append(lost, "no longer records digests")
-			}
+	for it := range was.Items() {
+		if same := now.Item(it.Kind, it.Name); same != nil && it.Item != nil && !it.Item.Digest.IsZero() && same.Digest.IsZero() {
+			return append(lost, "no longer records digests")
 		}
 	}
 	return lost

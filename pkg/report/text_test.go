@@ -12,7 +12,6 @@ import (
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 )
 
@@ -108,28 +107,6 @@ func TestWrapLine(t *testing.T) {
 	} {
 		if diff := cmp.Diff(tt.want, wrapLine(tt.line, 20)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.name, diff)
-		}
-	}
-}
-
-func TestLocate(t *testing.T) {
-	f := &lockfile.File{Path: "sub/agentgateway.lock", Servers: []*lockfile.Server{{
-		Name: "s", Line: 4, SourceLine: 5, Instructions: &lockfile.Instructions{Line: 8},
-		Lists: map[surface.Kind][]lockfile.Item{surface.KindTool: {{Name: "t", Line: 10}}},
-	}}}
-	for _, tt := range []struct{ place, want finding.Place }{
-		{finding.Place{Server: "s"}, finding.Place{Server: "s", File: f.Path, Line: 4}},
-		{finding.Place{Server: "s", Kind: "source"}, finding.Place{Server: "s", Kind: "source", File: f.Path, Line: 5}},
-		{finding.Place{Server: "s", Kind: "instructions"}, finding.Place{Server: "s", Kind: "instructions", File: f.Path, Line: 8}},
-		{finding.Place{Server: "s", Kind: "tool", Name: "t"}, finding.Place{Server: "s", Kind: "tool", Name: "t", File: f.Path, Line: 10}},
-		{finding.Place{Server: "s", Kind: "tool", Name: "new"}, finding.Place{Server: "s", Kind: "tool", Name: "new", File: f.Path, Line: 4}},
-		{finding.Place{Server: "other"}, finding.Place{Server: "other"}},
-		{finding.Place{Server: "s", File: ".mcp.json", Line: 2}, finding.Place{Server: "s", File: ".mcp.json", Line: 2}},
-		{finding.Place{}, finding.Place{}},
-	} {
-		findings := []finding.Finding{{Place: tt.place}}
-		if Locate(findings, f); findings[0].Place != tt.want {
-			t.Errorf("%v is located at %v, want %v", tt.place, findings[0].Place, tt.want)
 		}
 	}
 }

@@ -280,14 +280,10 @@ func checkEnforceable(file *lockfile.File, origin string) error {
 			return &LoadError{RuleLockfile, origin + ": " + f.Summary, f.Hint, nil}
 		}
 	}
-	for _, s := range file.Servers {
-		for kind, items := range s.Lists {
-			for i := range items {
-				if it := &items[i]; it.GatewayDigest.IsZero() {
-					return &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %s of the server %s has no digest, as in the original format, and cannot be enforced", origin, kind, shown(it.Name), shown(s.Name)),
-						"run agentgateway lock and commit what it writes", nil}
-				}
-			}
+	for it := range file.Items() {
+		if it.Item != nil && it.GatewayDigest.IsZero() {
+			return &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %s of the server %s has no digest, as in the original format, and cannot be enforced", origin, it.Kind, shown(it.Name), shown(it.Server)),
+				"run agentgateway lock and commit what it writes", nil}
 		}
 	}
 	return nil

@@ -199,8 +199,8 @@ func TestAttackBase(t *testing.T) {
 			for _, it := range w.state().Items {
 				delete(w.decisions, it.Decision)
 			}
-			for _, key := range w.allKeys() {
-				*decisionOf(w.lock, key) = canonical.Digest{}
+			for it := range w.lock.Items() {
+				*it.Decision = canonical.Digest{}
 			}
 			return Recount{}
 		}, []string{"approval-missing", "decision-lost", "serial-lowered"}},

@@ -290,30 +290,11 @@ func (s *State) FindReview(review canonical.Digest) (id canonical.Digest, ok boo
 func Record(f *lockfile.File, st *Statement) error {
 	id := st.ID()
 	for i := range st.Items {
-		into := decisionOf(f, st.Items[i].Key)
-		if into == nil {
+		it, ok := f.Locked(st.Items[i].Key)
+		if !ok {
 			return &RefusalError{Rule: RuleUnknownItem, Key: st.Items[i].Key, Detail: "the lockfile does not hold it", Hint: "run agentgateway lock first"}
 		}
-		*into = id
-	}
-	return nil
-}
-
-// decisionOf returns where a lockfile names the decision about an item, or nil.
-func decisionOf(f *lockfile.File, key surface.Key) *canonical.Digest {
-	server := f.Server(key.Server)
-	switch {
-	case server == nil:
-		return nil
-	case key.Kind == surface.KindServer:
-		return &server.Decision
-	case key.Kind == surface.KindSource && server.Source != nil:
-		return &server.SourceDecision
-	case key.Kind == surface.KindInstructions && server.Instructions != nil:
-		return &server.Instructions.Decision
-	}
-	if it := server.Item(key.Kind, key.Name); it != nil {
-		return &it.Decision
+		*it.Decision = id
 	}
 	return nil
 }

@@ -165,55 +165,22 @@ func Evaluate(in Input) *State {
 // list makes an item of everything that is decided by itself. What is absent or
 // refused has its status already.
 func (s *State) list() {
-	for _, server := range s.input.Lockfile.Servers {
-		s.listServer(server)
-	}
-	slices.SortFunc(s.Items, func(a, b *ItemState) int { return a.Compare(b.Key) })
-	s.byKey = make(map[surface.Key]*ItemState, len(s.Items))
-	unique := s.Items[:0]
-	for _, it := range s.Items {
-		if first := s.byKey[it.Key]; first != nil {
-			// A refused definition beside one that is kept for its decision.
-			first.Status = Refused
-			first.Decision = cmpDigest(first.Decision, it.Decision)
-			continue
+	s.byKey = map[surface.Key]*ItemState{}
+	for locked := range s.input.Lockfile.Items() {
+		it := &ItemState{Key: locked.Key, Digest: locked.Digest, GatewayDigest: locked.GatewayDigest, Line: locked.Line}
+		if locked.Decision != nil {
+			it.Decision = *locked.Decision
 		}
-		s.byKey[it.Key] = it
-		unique = append(unique, it)
-	}
-	s.Items = unique
-}
-
-func cmpDigest(a, b canonical.Digest) canonical.Digest {
-	if a.IsZero() {
-		return b
-	}
-	return a
-}
-
-func (s *State) listServer(server *lockfile.Server) {
-	add := func(it ItemState, absent bool) {
-		it.Server = server.Name
-		if it.Status == "" && (absent || server.Absent) {
+		switch {
+		case locked.Rule != "":
+			it.Status, it.Why = Refused, "refused by the rule "+string(locked.Rule)
+		case locked.Absent:
 			it.Status = Absent
 		}
-		s.Items = append(s.Items, &it)
+		s.Items = append(s.Items, it)
+		s.byKey[it.Key] = it
 	}
-	add(ItemState{Key: surface.Key{Kind: surface.KindServer}, Decision: server.Decision, Line: server.Line}, false)
-	if server.Source != nil {
-		add(ItemState{Key: surface.Key{Kind: surface.KindSource}, Digest: lockfile.SourceDigest(server), Decision: server.SourceDecision, Line: cmp.Or(server.SourceLine, server.Line)}, false)
-	}
-	if in := server.Instructions; in != nil {
-		add(ItemState{Key: surface.Key{Kind: surface.KindInstructions}, Digest: in.Hash, Decision: in.Decision, Line: in.Line}, in.Absent)
-	}
-	for _, kind := range surface.ListKinds() {
-		for _, it := range server.Lists[kind.Kind] {
-			add(ItemState{Key: surface.Key{Kind: kind.Kind, Name: it.Name}, Digest: it.Digest, GatewayDigest: it.GatewayDigest, Decision: it.Decision, Line: it.Line}, it.Absent)
-		}
-	}
-	for _, r := range server.Refused {
-		add(ItemState{Key: surface.Key{Kind: r.Kind, Name: r.Name}, Digest: r.Raw, Status: Refused, Line: server.Line, Why: "refused by the rule " + string(r.Rule)}, false)
-	}
+	slices.SortFunc(s.Items, func(a, b *ItemState) int { return a.Compare(b.Key) })
 }
 
 func (s *State) locked(key surface.Key) lockedDigest {
