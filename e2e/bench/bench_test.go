@@ -25,6 +25,7 @@ var ratios = []struct {
 	{"digest-vs-sha256", digestVsSHA256},
 	{"diff-10k", diff10k},
 	{"lock-parallel", lockParallel},
+	{"lock-vs-start", lockVsStart},
 	{"lock-memory", lockMemory},
 	{"startup", startup},
 	{"ci-offline-10k", ciOffline10k},

@@ -44,7 +44,8 @@ type Env struct {
 	ConfigHome string                           // the operating system's folder for settings
 	State      State                            // what is remembered; nil to remember nothing
 	GOOS       string
-	Machine    Machine // for what texts of servers repeat of it
+	Machine    Machine       // for what texts of servers repeat of it
+	Start      crawl.Starter // starts a server's process; nil means a real one
 	// ReadFile reads a file that is no part of the repository, such as the event of a
 	// CI system, within a limit.
 	ReadFile func(path string, limit int64) ([]byte, error)
@@ -303,14 +304,14 @@ func (p *Project) configuredIn(ctx context.Context, repository fs.FS, file *lock
 func (p *Project) lister(how Listing) *crawl.Lister {
 	return crawl.New(crawl.Options{
 		Limits:  crawl.Limits{Timeout: how.Timeout, StartTimeout: how.StartTimeout},
-		Environ: p.Env.Environ, Proxy: crawl.ProxyFromEnviron(p.Env.Environ),
+		Environ: p.Env.Environ, Start: p.Env.Start, Proxy: crawl.ProxyFromEnviron(p.Env.Environ),
 		ClientName: "agentgateway-lock", ClientVersion: p.Env.Version,
 		Progress: p.stderrProgress(),
 	})
 }
 
 // stderrProgress tells the last line of a starting server's standard error, each
-// line once: a server that speaks the older protocol is started twice.
+// line once: a server may be started again.
 func (p *Project) stderrProgress() func(crawl.Event) {
 	var mu sync.Mutex
 	told := map[string]bool{}
