@@ -122,6 +122,7 @@ type showCmd struct {
 	Item string `arg:"" help:"SERVER or SERVER/NAME."`
 	Name string `arg:"" optional:"" help:"The item's name."`
 	Kind string `enum:",tool,prompt,resourceTemplate,resource,instructions" default:"" help:"The item's kind, where two kinds bear one name."`
+	Full bool   `help:"Of a server, show the readable copies of all items too."`
 }
 
 func (c *showCmd) Run(a *app, g *globals) error {
@@ -141,6 +142,11 @@ func (c *showCmd) Run(a *app, g *globals) error {
 	var b strings.Builder
 	if found.Item == nil && found.Kind != surface.KindInstructions {
 		showServer(&b, found.Server)
+		if c.Full {
+			if err := showItems(&b, p, found.Server); err != nil {
+				return err
+			}
+		}
 	} else {
 		showItem(&b, found)
 	}
@@ -163,6 +169,26 @@ func showServer(b *strings.Builder, s *lockfile.Server) {
 		lines = append(lines, []string{r.Kind, shown(r.Name), r.State})
 	}
 	b.WriteString(columns(lines))
+}
+
+// showItems shows every item of a server as show does.
+func showItems(b *strings.Builder, p *project.Project, s *lockfile.Server) error {
+	for _, r := range listServer(s)[1:] {
+		if r.Digest == "" {
+			continue // refused: there is no copy
+		}
+		name := r.Name
+		if name == "" {
+			name = r.Kind
+		}
+		found, err := p.Find(s.Name+"/"+name, surface.Kind(r.Kind))
+		if err != nil {
+			return err
+		}
+		b.WriteString("\n")
+		showItem(b, found)
+	}
+	return nil
 }
 
 func showItem(b *strings.Builder, f *project.Found) {
@@ -191,5 +217,5 @@ func showItem(b *strings.Builder, f *project.Found) {
 		b.WriteString("\nThe readable copy is not at hand.\n")
 		return
 	}
-	b.WriteString("\n" + strings.TrimRight(string(f.Copy), "\n") + "\n")
+	b.WriteString("\n" + strings.TrimRight(textcheck.TerminalLines(string(f.Copy)), "\n") + "\n")
 }

@@ -24,6 +24,8 @@ import (
 type outputFlags struct {
 	Format string            `enum:"text,json,markdown,sarif,github" default:"text" help:"The format on standard output: ${enum}."`
 	Report map[string]string `placeholder:"FORMAT=FILE" help:"Write the report to a file too; may be repeated."`
+
+	full bool // text shows all of what differs
 }
 
 // resultFlags say how the result of a command that makes no report is shown.
@@ -70,7 +72,9 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 	}
 	var err error
 	if f.Format == "text" {
-		err = report.Text(a.stdout, r, a.textOptions())
+		opts := a.textOptions()
+		opts.Full = f.full
+		err = report.Text(a.stdout, r, opts)
 	} else {
 		err = renderers[f.Format](a.stdout, r)
 	}

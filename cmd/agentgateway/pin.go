@@ -122,6 +122,7 @@ type diffCmd struct {
 	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
 	From  string   `placeholder:"REF" help:"Compare the lockfile of this commit, without any network."`
 	To    string   `placeholder:"REF" help:"With --from: the other commit (default: the work tree)."`
+	Full  bool     `help:"Show all of every change, and not only the start of a long one."`
 }
 
 func (c *diffCmd) Run(a *app, g *globals) error {
@@ -147,6 +148,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
+	c.full = c.Full
 	return a.output(rep, c.outputFlags)
 }
 

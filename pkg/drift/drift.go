@@ -149,6 +149,8 @@ func (c Change) readable(text []byte) string {
 		return ""
 	case c.Kind == surface.KindInstructions:
 		return string(lockfile.FormatInstructions(string(text)))
+	case c.Kind == surface.KindSource:
+		return string(text)
 	}
 	return string(lockfile.FormatCopy(text))
 }
@@ -212,27 +214,42 @@ func covers(s Side, cover string) bool {
 func compareSource(before, now Side) (Change, bool) {
 	c := Change{Kind: surface.KindSource, Status: Changed}
 	if before.Source != nil && now.Source != nil && !before.Source.Equal(now.Source) {
-		a := aspect(finding.SourceChanged, "source", "another source")
-		a.Old, a.New = string(before.Source.CanonicalJSON()), string(now.Source.CanonicalJSON())
-		c.Aspects = append(c.Aspects, a)
+		c.Aspects = append(c.Aspects, anotherSource(before.Source, now.Source))
+		c.Old, c.New = []byte(source.Terms{Source: before.Source}.Text()), []byte(source.Terms{Source: now.Source}.Text())
 	}
 	if before.Target != now.Target && now.Target != "" {
 		a := aspect(finding.SourceChanged, "target", "another gateway target")
-		a.Old, a.New = before.Target, now.Target
+		a.Old, a.New, a.Whole = before.Target, now.Target, true
 		c.Aspects = append(c.Aspects, a)
 	}
 	for _, cover := range before.Covers {
 		if !covers(now, cover) {
-			c.Aspects = append(c.Aspects, aspect(finding.CoverageReduced, "covers", "no longer covers "+cover))
+			a := aspect(finding.CoverageReduced, "covers", "no longer covers "+cover)
+			a.Whole = true
+			c.Aspects = append(c.Aspects, a)
 		}
 	}
 	return c, len(c.Aspects) > 0
 }
 
+// maxCommand is how long a command may be that is told on one line.
+const maxCommand = 120
+
+// anotherSource tells short commands as they would be typed; the words of a long one
+// are in the texts of the change, one a line.
+func anotherSource(before, now *source.Source) Aspect {
+	a := aspect(finding.SourceChanged, "source", "another source")
+	old, fresh := source.Describe(before), source.Describe(now)
+	if old != fresh && max(len(old), len(fresh)) <= maxCommand {
+		a.Old, a.New, a.Whole = old, fresh, true
+	}
+	return a
+}
+
 func compareInstructions(before, now *Text) (Change, bool) {
 	c := Change{Kind: surface.KindInstructions, Status: Changed}
 	a := aspect(finding.InstructionsChanged, "instructions", "the instructions differ")
-	a.Words = true
+	a.Words, a.Whole = true, (before == nil || before.Known) && (now == nil || now.Known)
 	switch {
 	case before == nil && now == nil, before != nil && now != nil && before.Hash == now.Hash:
 		return c, false
@@ -332,14 +349,14 @@ func compareRefused(before, now Side) (Change, bool) {
 	for _, r := range fresh {
 		if !slices.Contains(old, r) {
 			a := aspect(finding.RefusedChanged, "refused", "refused by the rule "+string(r.Rule)+": "+string(r.Kind)+" "+r.Name)
-			a.New = r.Raw.String()
+			a.New, a.Whole = r.Raw.String(), true
 			c.Aspects = append(c.Aspects, a)
 		}
 	}
 	for _, r := range old {
 		if !slices.Contains(fresh, r) {
 			a := aspect(finding.RefusedChanged, "refused", "no longer served as it was refused: "+string(r.Kind)+" "+r.Name)
-			a.Old = r.Raw.String()
+			a.Old, a.Whole = r.Raw.String(), true
 			c.Aspects = append(c.Aspects, a)
 		}
 	}

@@ -161,7 +161,7 @@ var codes = []Description{
 	{TitleChanged, Info, false, "The title of an item has changed.", "Run `agentgateway lock`."},
 	{IconsChanged, Info, false, "The icons of an item have changed.", "Run `agentgateway lock`."},
 	{DefinitionChanged, Warning, false, "A definition has changed in a member that no other code names, or its text is not at hand.", "Read the change, then run `agentgateway lock`."},
-	{TooLargeToGrade, Critical, false, "A change is too large to be told in full, so it counts as critical.", "Read the change, then run `agentgateway lock`."},
+	{TooLargeToGrade, Critical, false, "A change is too large to be told in full, so it counts as critical.", "Read it with `agentgateway diff --full`, then run `agentgateway lock`."},
 	{RefusedChanged, Warning, false, "The refused definitions of a server have changed.", "Read the change, then run `agentgateway lock`."},
 	{DefinitionRefused, Note, false, "A definition is refused by a rule and is not hashed.", "Ask the server's authors to mend it; it is never served by the processor."},
 	{Unstable, Critical, false, "A listing changed within one run: what a person reads is not what an agent gets.", "Run again; where it stays, do not trust this server."},

@@ -142,10 +142,13 @@ func (f *File) Retire(name string) {
 }
 
 // SourceDigest returns the digest that a decision about a source names.
-func SourceDigest(s *Server) canonical.Digest {
+func SourceDigest(s *Server) canonical.Digest { return SourceTerms(s).Digest() }
+
+// SourceTerms returns what a decision about the source of an entry is about.
+func SourceTerms(s *Server) source.Terms {
 	terms := source.Terms{Source: s.Source, Covers: s.Covers, Skipped: s.Skipped}
 	if s.Target != s.Name {
 		terms.Target = s.Target
 	}
-	return terms.Digest()
+	return terms
 }

@@ -189,6 +189,11 @@ func (p *Project) History(ctx context.Context, from, to string, failOn finding.G
 		end = "the work tree"
 	}
 	rep := p.newReport("diff", fmt.Sprintf("%s at %s against %s", p.Path, from, end), failOn)
+	rep.Full = "diff --from " + from
+	if to != "" {
+		rep.Full += " --to " + to
+	}
+	rep.Full += " --full"
 	all := &lockfile.File{Servers: slices.Concat(before.Servers, now.Servers)}
 	sel, err := selectionOf(args, &config.Set{}, all)
 	if err != nil {

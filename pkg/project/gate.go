@@ -71,6 +71,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	for _, s := range subjects {
 		p.gateSubject(s, opts, rep)
 	}
+	p.addWaiting(ctx, base, file, judged, rep)
 	rep.Conclude()
 	return rep, nil
 }

@@ -67,6 +67,9 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 
 	rep := p.newReport("lock", "", finding.Critical)
 	rep.Outcome = "locked"
+	if rep.Full = p.full(ctx, opts.DryRun); rep.Full == "" {
+		rep.Full = report.ShowAll
+	}
 	rep.Findings = append(rep.Findings, about(set, subjects)...)
 	next := p.apply(subjects, file, rep)
 	if !first {

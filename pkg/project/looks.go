@@ -117,7 +117,7 @@ func (l *looks) item(it *trust.ItemState) ReviewItem {
 	case it.Kind == surface.KindSource:
 		out.Source = l.file.Server(it.Server).Source
 		out.Grade = finding.Critical
-		out.Change = drift.Change{Kind: it.Kind, Status: drift.Added}
+		out.Change = drift.Change{Kind: it.Kind, Status: drift.Added, New: []byte(lockfile.SourceTerms(l.file.Server(it.Server)).Text())}
 		if it.InForce != nil {
 			out.Change.Status = drift.Changed
 		}

@@ -27,8 +27,9 @@ const (
 func GitHub(w io.Writer, r *Report) error {
 	shown, rest := annotations(r)
 	var b strings.Builder
+	what := newTellings(r)
 	for _, a := range shown {
-		a.write(&b, r)
+		a.write(&b, r, what)
 	}
 	if rest > 0 {
 		noun := "findings"
@@ -83,7 +84,7 @@ func githubLevel(r *Report, f finding.Finding) string {
 }
 
 // write writes the command on a line of its own.
-func (a annotation) write(b *strings.Builder, r *Report) {
+func (a annotation) write(b *strings.Builder, r *Report, what *tellings) {
 	b.WriteString("::" + a.level + " ")
 	file, line := a.Place.File, a.Place.Line
 	if file == "" {
@@ -106,6 +107,9 @@ func (a annotation) write(b *strings.Builder, r *Report) {
 	}
 	if a.Hint != "" {
 		message += "\n" + textcheck.Clip(a.Hint, clipSummary)
+	}
+	if words := what.message(a.Finding, annotationBound); words != "" {
+		message += "\n" + words
 	}
 	b.WriteString(textcheck.WorkflowData(message) + "\n")
 }

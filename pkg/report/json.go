@@ -37,6 +37,7 @@ type jsonServer struct {
 	Source  json.RawMessage      `json:"source"`
 	Counts  map[surface.Kind]int `json:"counts"`
 	Changes []jsonChange         `json:"changes"`
+	Waiting []jsonChange         `json:"waiting"`
 }
 
 type jsonChange struct {
@@ -84,20 +85,30 @@ func notNil[T any](list []T) []T {
 }
 
 func toJSONServer(s Server) jsonServer {
-	out := jsonServer{Name: s.Name, State: s.State, Era: s.Era, Counts: s.Counts, Changes: make([]jsonChange, len(s.Changes))}
+	out := jsonServer{Name: s.Name, State: s.State, Era: s.Era, Counts: s.Counts}
 	if s.Source != nil {
 		out.Source = s.Source.CanonicalJSON()
 	}
 	if out.Counts == nil {
 		out.Counts = map[surface.Kind]int{}
 	}
-	for i, c := range s.Changes {
-		change := jsonChange{Kind: c.Kind, Name: c.Name, Status: c.Status, Grade: c.Grade(),
-			Aspects: make([]jsonAspect, len(c.Aspects)), Old: value(c.Old), New: value(c.New)}
-		for j, a := range c.Aspects {
-			change.Aspects[j] = jsonAspect{a.Code, a.Grade, a.Path, a.Summary, a.Old, a.New}
-		}
-		out.Changes[i] = change
+	out.Changes, out.Waiting = toJSONChanges(s.Changes), toJSONChanges(s.Waiting)
+	return out
+}
+
+func toJSONChanges(changes []drift.Change) []jsonChange {
+	out := make([]jsonChange, len(changes))
+	for i, c := range changes {
+		out[i] = toJSONChange(c)
+	}
+	return out
+}
+
+func toJSONChange(c drift.Change) jsonChange {
+	out := jsonChange{Kind: c.Kind, Name: c.Name, Status: c.Status, Grade: c.Grade(),
+		Aspects: make([]jsonAspect, len(c.Aspects)), Old: value(c.Old), New: value(c.New)}
+	for j, a := range c.Aspects {
+		out.Aspects[j] = jsonAspect{a.Code, a.Grade, a.Path, a.Summary, a.Old, a.New}
 	}
 	return out
 }

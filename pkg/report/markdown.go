@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/textcheck"
 )
@@ -20,9 +20,8 @@ const (
 	tableLimit    = markdownLimit / 4 // of the table of servers
 )
 
-// clipDefinition is how much is shown of a definition that came or went, or of a
-// text diff.
-const clipDefinition = 8000
+// clipDefinition is how much is shown of a text diff: the changes of both texts.
+const clipDefinition = 3 * maxChanged
 
 // Markdown renders a report for a job summary or a comment of a pull request:
 // a table of the servers, then what was found in each, folded. The text stays
@@ -118,7 +117,7 @@ func (m *markdownWriter) servers() (left int) {
 				left += len(s.Changes) - i
 				break
 			}
-			text := m.changeSection(c)
+			text := m.changeSection(m.r.showsAll(s.Name, c), c)
 			if i == 0 {
 				text = heading + text
 			}
@@ -141,7 +140,7 @@ func code(text string) string {
 	return "<code>" + textcheck.HTML(textcheck.Terminal(text)) + "</code>"
 }
 
-func (m *markdownWriter) changeSection(c drift.Change) string {
+func (m *markdownWriter) changeSection(showsAll string, c drift.Change) string {
 	head := fmt.Sprintf("<b>%s</b>: %s", c.Grade(), textcheck.HTML(kindWord(c.Kind)))
 	if c.Name != "" {
 		head += " " + code(textcheck.Clip(c.Name, clipName))
@@ -149,36 +148,32 @@ func (m *markdownWriter) changeSection(c drift.Change) string {
 	if c.Status != drift.Changed {
 		head += " " + textcheck.HTML(string(c.Status))
 	}
+	return fold(head, m.changeBody(showsAll, c))
+}
+
+// changeBody is an account of a change and, of the readable copies, what that does
+// not tell.
+func (m *markdownWriter) changeBody(showsAll string, c drift.Change) string {
 	var b strings.Builder
+	all := c.Status == drift.Changed || c.Kind == surface.KindInstructions
 	for _, a := range c.Aspects {
 		fmt.Fprintf(&b, "- **%s** `%s`: %s\n", a.Grade, a.Code, textcheck.Markdown(textcheck.Clip(a.Summary, clipSummary)))
 		if text := m.aspectDiff(a); text != "" {
 			b.WriteString("\n" + textcheck.MarkdownBlock("diff", text) + "\n")
 		}
+		all = all && toldWhole(a, clipDetail)
 	}
-	if c.Status != drift.Changed && c.Kind != surface.KindInstructions && c.Kind != surface.KindSource && c.Kind != surface.KindServer {
-		b.WriteString(definitionBlocks(c))
+	if !all && hasCopies(c) {
+		if description := descriptionOf(c); description != "" && c.Status != drift.Changed {
+			b.WriteString("\n" + textcheck.MarkdownBlock("text", textcheck.Clip(description, clipDetail)))
+		}
+		lines, left := markdownBound.cut(m.differ.copyDiff(c))
+		b.WriteString("\n" + textcheck.MarkdownBlock("diff", plainDiff(lines)))
+		if !left.none() {
+			b.WriteString("\n" + textcheck.Markdown(notShown(left, showsAll)) + "\n")
+		}
 	}
-	return fold(head, b.String())
-}
-
-// definitionBlocks shows an item that came or went: its description, then all of
-// it.
-func definitionBlocks(c drift.Change) string {
-	definition := c.New
-	if definition == nil {
-		definition = c.Old
-	}
-	if definition == nil {
-		return ""
-	}
-	out := ""
-	if description := drift.Description(definition); description != "" {
-		out += "\n" + textcheck.MarkdownBlock("text", textcheck.Clip(description, clipDetail))
-	}
-	// What is longer is clipped anyway, and need not be laid out first.
-	definition = definition[:min(len(definition), 4*clipDefinition)]
-	return out + "\n" + textcheck.MarkdownBlock("json", textcheck.Clip(string(lockfile.FormatCopy(definition)), clipDefinition))
+	return b.String()
 }
 
 // aspectDiff returns the old and the new text of an aspect as a diff.
@@ -192,20 +187,27 @@ func (m *markdownWriter) aspectDiff(a drift.Aspect) string {
 	return diffLines("-", textcheck.Clip(a.Old, clipDetail)) + diffLines("+", textcheck.Clip(a.New, clipDetail))
 }
 
-// findings lists what the changes of servers do not tell already, and returns how
-// many did not fit.
+// findings lists what the changes of servers do not tell already, with what waits
+// for a decision, and returns how many did not fit.
 func (m *markdownWriter) findings() (left int) {
-	shown := changesShown(m.r)
+	what := newTellings(m.r)
+	hints := sharedHints(m.r.Findings, what)
 	first := true
 	for _, f := range m.r.Findings {
-		if shown[keyOf(f)] {
+		if what.isAspect(f) {
 			continue
 		}
 		if m.full {
 			left++
 			continue
 		}
+		if slices.Contains(hints, f.Hint) {
+			f.Hint = ""
+		}
 		text := findingSection(f)
+		if w, ok := what.waits(f); ok {
+			text += "\n" + fold("what waits for a decision", m.changeBody(what.showsAll(w), w.change)) + "\n"
+		}
 		if first {
 			text = "\n### Findings\n\n" + text
 			first = false
@@ -214,6 +216,12 @@ func (m *markdownWriter) findings() (left int) {
 			m.full = true
 			left++
 		}
+	}
+	for i, hint := range hints {
+		if i == 0 {
+			m.section("\n", markdownLimit-markdownTail)
+		}
+		m.section("→ "+textcheck.Markdown(textcheck.Clip(hint, clipSummary))+"\n", markdownLimit-markdownTail)
 	}
 	return left
 }

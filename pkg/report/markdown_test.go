@@ -114,11 +114,11 @@ func TestMarkdownCut(t *testing.T) {
 func TestUnified(t *testing.T) {
 	for _, tt := range []struct{ name, old, fresh, want string }{
 		{"a word", "reads a file of the project", "reads any file of the project",
-			"-reads [-a-] file of the project\n+reads {+any+} file of the project\n"},
+			"-reads a file of the project\n+reads any file of the project\n"},
 		{"a line", "one\ntwo\nthree", "one\nother\nthree",
-			" one\n-[-two-]\n+{+other+}\n three\n"},
+			" one\n-two\n+other\n three\n"},
 		{"lines that came", "one\n", "one\ntwo\nthree\n",
-			" one\n+{+two\n+three+}\n"},
+			" one\n+two\n+three\n"},
 		{"nothing", "", "", ""},
 	} {
 		if diff := cmp.Diff(tt.want, unified(newWordDiffer().diff(tt.old, tt.fresh))); diff != "" {

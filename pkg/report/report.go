@@ -45,8 +45,15 @@ type Report struct {
 	// Outcome is the word for a run that is no check and went well, such as locked.
 	Outcome  string
 	ExitCode int
-	Advice   []string // what to do next, one line each
+	// Full is the command, without the program, that shows all of what differs where a
+	// report is brief; empty means diff --full. ShowAll stands for none: then Text is
+	// not brief.
+	Full   string
+	Advice []string // what to do next, one line each
 }
+
+// ShowAll says that no command can show later what a report leaves out.
+const ShowAll = "-"
 
 // program is the command's name for people.
 func (r *Report) program() string {
@@ -74,6 +81,9 @@ type Server struct {
 	Source  *source.Source
 	Counts  map[surface.Kind]int // of definitions served, or locked where it was not contacted
 	Changes []drift.Change       // worst first
+	// Waiting are the items that wait for a decision: the text in force, where it is at
+	// hand, against the locked one.
+	Waiting []drift.Change
 }
 
 // State is what a run says of a server in one word.

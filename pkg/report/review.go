@@ -21,6 +21,7 @@ type ReviewItem struct {
 // Review renders items that wait for a decision, in the order given, under a
 // heading for each server.
 func Review(w io.Writer, items []ReviewItem, opts TextOptions) error {
+	opts.Full = true
 	t := newTextWriter(opts)
 	server := ""
 	for i, it := range items {
@@ -38,10 +39,8 @@ func (t *textWriter) reviewItem(it ReviewItem) {
 	const indent = 13
 	c := it.Change
 	t.aspectLine(it.Grade, kindAndName(c)+" "+it.Status)
-	for _, a := range c.Aspects {
-		t.aspect(a)
-	}
-	t.copyDiff(c)
+	t.account(c)
+	t.wholeDiff(c)
 	for _, line := range it.Lines {
 		t.hang(indent, dim, "· ", dim, line)
 	}
@@ -49,13 +48,4 @@ func (t *textWriter) reviewItem(it ReviewItem) {
 		t.hang(indent, red, "! ", red, alarm)
 	}
 	t.line(0, "")
-}
-
-// copyDiff shows how the readable copies differ, whole.
-func (t *textWriter) copyDiff(c drift.Change) {
-	const indent = 4
-	colors := map[op]string{hunkHead: dim, deleted: red, inserted: green}
-	for _, p := range layOut(t.differ.copyDiff(c), t.opts.Width-indent) {
-		t.line(indent, t.paint(colors[p.op], p.mark+p.text))
-	}
 }

@@ -14,7 +14,7 @@ func sample(text string) *Report {
 		{Kind: surface.KindTool, Name: text, Status: drift.Changed,
 			Old: []byte(`{"description":"old","name":"t"}`), New: []byte(`{"description":"new","name":"t"}`),
 			Aspects: []drift.Aspect{
-				{Code: finding.ParameterRemoved, Grade: finding.Critical, Path: "inputSchema.properties." + text, Summary: text + " removed", Old: `{"type":"string"}`},
+				{Code: finding.ParameterRemoved, Grade: finding.Critical, Path: "inputSchema.properties." + text, Summary: text + " removed", Old: `{"type":"string"}`, Whole: true},
 				{Code: finding.DescriptionChanged, Grade: finding.Warning, Path: "description", Summary: "description changed", Old: "Echoes " + text, New: text, Words: true},
 			}},
 		{Kind: surface.KindPrompt, Name: "p", Status: drift.Added, New: []byte(`{"description":"a prompt","name":"p"}`),

@@ -31,7 +31,7 @@ func SARIF(w io.Writer, r *Report) error {
 	finding.Sort(findings)
 	b := sarifBuilder{
 		report: r, rules: map[finding.Code]int{}, digests: changeDigests(r),
-		seen: map[string]int{}, results: []sarifResult{}, descriptors: []sarifRule{},
+		seen: map[string]int{}, told: newTellings(r), results: []sarifResult{}, descriptors: []sarifRule{},
 	}
 	b.addRules(findings)
 	for _, f := range findings[:min(len(findings), maxResults)] {
@@ -66,6 +66,7 @@ type sarifBuilder struct {
 	descriptors []sarifRule
 	digests     map[surface.Key]canonical.Digest
 	seen        map[string]int // how often a fingerprint stands already
+	told        *tellings
 	results     []sarifResult
 }
 
@@ -106,9 +107,13 @@ func (b *sarifBuilder) result(f finding.Finding) sarifResult {
 			message += "\n" + more
 		}
 	}
+	message = textcheck.Clip(message, clipDetail)
+	if words := b.told.message(f, messageBound); words != "" {
+		message += "\n" + words
+	}
 	out := sarifResult{
 		RuleID: string(f.Code), Level: sarifLevel(f.Grade),
-		Message:    sarifText{sarifMessage(textcheck.Clip(message, clipDetail))},
+		Message:    sarifText{sarifMessage(message)},
 		Locations:  []sarifLocation{b.location(f.Place)},
 		Properties: sarifProperties{f.Grade, f.Undecided},
 	}

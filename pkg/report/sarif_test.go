@@ -136,7 +136,7 @@ func TestSARIFMembers(t *testing.T) {
 		{[]any{"tool", "driver", "version"}, "0.1.0"},
 		{[]any{"results", 0, "ruleId"}, "parameter-removed"},
 		{[]any{"results", 0, "level"}, "error"},
-		{[]any{"results", 0, "message", "text"}, "echo/echo: echo removed\nRead the change, then run `agentgateway lock`."},
+		{[]any{"results", 0, "message", "text"}, "echo/echo: echo removed\nRead the change, then run `agentgateway lock`.\n-{{\"type\":\"string\"}}"},
 		{[]any{"results", 0, "locations", 0, "physicalLocation", "artifactLocation", "uri"}, "agentgateway.lock"},
 		{[]any{"results", 0, "locations", 0, "logicalLocations", 0, "fullyQualifiedName"}, "echo/echo"},
 		{[]any{"results", 0, "locations", 0, "logicalLocations", 0, "kind"}, "tool"},

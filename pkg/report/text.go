@@ -16,18 +16,23 @@ import (
 // TextOptions say how text is laid out.
 type TextOptions struct {
 	Color bool
-	Width int // columns; 0 means 80
+	Width int  // columns; 0 means 80
+	Full  bool // show all of what differs, however much it is
 }
+
+// maxBriefLines is how many lines of diffs a brief report has in all.
+const maxBriefLines = 300
 
 // Text renders a report for a terminal.
 func Text(w io.Writer, r *Report, opts TextOptions) error {
+	opts.Full = opts.Full || r.Full == ShowAll
 	t := newTextWriter(opts)
 	if r.Subject != "" {
 		t.wrap(0, r.Subject)
 		t.line(0, "")
 	}
 	for _, s := range r.Servers {
-		t.server(s)
+		t.server(r, s)
 	}
 	t.findings(r)
 	t.conclusion(r)
@@ -39,13 +44,14 @@ func newTextWriter(opts TextOptions) *textWriter {
 	if opts.Width == 0 {
 		opts.Width = 80
 	}
-	return &textWriter{opts: opts, differ: newWordDiffer()}
+	return &textWriter{opts: opts, differ: newWordDiffer(), left: maxBriefLines}
 }
 
 type textWriter struct {
 	b      strings.Builder
 	opts   TextOptions
 	differ *wordDiffer
+	left   int // lines of diffs that may still be shown where the report is brief
 }
 
 // The colours, as SGR parameters.
@@ -94,18 +100,41 @@ func (t *textWriter) hang(indent int, markColor, mark, color, text string) {
 	}
 }
 
-func (t *textWriter) server(s Server) {
+func (t *textWriter) server(r *Report, s Server) {
 	color := map[State]string{Unchanged: green, Differs: red, New: yellow, Gone: yellow, Unchecked: red}[s.State]
 	t.segments(0, "", "", []segment{{bold, textcheck.Clip(s.Name, clipName)}, {color, string(s.State)}, {dim, countsText(s.Counts)}})
-	if s.State == New {
-		return // its items stand in the lockfile and its copies
+	if s.State == New && (!t.opts.Full || r.Full == ShowAll) {
+		t.newServer(r, s)
+		return
 	}
 	for _, c := range s.Changes {
-		t.change(c)
+		t.change(c, r.showsAll(s.Name, c))
 	}
 	if len(s.Changes) > 0 {
 		t.line(0, "")
 	}
+}
+
+// newServer says how much there is to read of a server that is new: it stands in the
+// lockfile and its copies.
+func (t *textWriter) newServer(r *Report, s Server) {
+	lines, items := 0, 0
+	for _, c := range s.Changes {
+		if _, fresh := c.Copies(); fresh != "" {
+			lines += strings.Count(fresh, "\n")
+			items++
+		}
+	}
+	if items == 0 {
+		return
+	}
+	command := r.showsAll(s.Name, drift.Change{})
+	if r.Outcome != "" { // it is locked now
+		locked := *r
+		locked.Full = "show --full"
+		command = locked.showsAll(s.Name, drift.Change{})
+	}
+	t.hang(2, dim, "· ", dim, fmt.Sprintf("%s, %s to read: `%s` shows them", plural(items, "item"), plural(lines, "line"), command))
 }
 
 // A segment is a part of a line with a colour of its own.
@@ -175,130 +204,15 @@ func title(c drift.Change) string {
 	return word
 }
 
-func (t *textWriter) change(c drift.Change) {
-	if c.Status != drift.Changed {
-		t.aspectLine(c.Grade(), title(c))
-		if description := descriptionOf(c); description != "" {
-			t.wrap(13, textcheck.Clip(description, 600))
-		}
-		if c.Kind != surface.KindInstructions {
-			return
-		}
-	} else {
-		t.aspectLine(c.Grade(), title(c))
-	}
-	for _, a := range c.Aspects {
-		t.aspect(a)
-	}
-}
-
-// descriptionOf is the description of an item that came or went.
-func descriptionOf(c drift.Change) string {
-	definition := c.New
-	if definition == nil {
-		definition = c.Old
-	}
-	if definition == nil || c.Kind == surface.KindInstructions {
-		return ""
-	}
-	return drift.Description(definition)
-}
-
-func (t *textWriter) aspectLine(g finding.Grade, text string) {
-	t.hang(2, gradeColors[g], gradeMark(g), "", text)
-}
-
-// gradeMark is a grade as it stands before a line.
-func gradeMark(g finding.Grade) string { return fmt.Sprintf("%-8s   ", g) }
-
-// shortText is the longest text that is shown whole, old above new.
-const shortText = 200
-
-func (t *textWriter) aspect(a drift.Aspect) {
-	const indent = 13
-	t.wrap(indent, textcheck.Clip(a.Summary, clipSummary))
-	switch {
-	case a.Old == "" && a.New == "":
-	case a.Words && len(a.Old) <= shortText && len(a.New) <= shortText:
-		t.sides(indent+2, a.Old, a.New)
-	case a.Words:
-		t.words(indent+2, t.differ.diff(a.Old, a.New))
-	default:
-		t.sides(indent+2, textcheck.Clip(a.Old, 2*shortText), textcheck.Clip(a.New, 2*shortText))
-	}
-}
-
-// sides shows the old text above the new.
-func (t *textWriter) sides(indent int, old, fresh string) {
-	for _, side := range []struct{ mark, color, text string }{{"- ", red, old}, {"+ ", green, fresh}} {
-		if side.text != "" {
-			t.hang(indent, side.color, side.mark, side.color, side.text)
-		}
-	}
-}
-
-// words shows both texts as one, with what went and what came marked, as git
-// does for --word-diff.
-func (t *textWriter) words(indent int, pieces []piece) {
-	var b strings.Builder
-	for _, p := range elide(pieces) {
-		b.WriteString(textcheck.TerminalLines(p.marked()))
-	}
-	color := ""
-	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n"), "\n") {
-		for _, part := range wrapLine(line, t.opts.Width-indent) {
-			part, color = t.paintMarks(part, color)
-			t.line(indent, part)
-		}
-	}
-}
-
-// paintMarks colours what stands between marks; a mark may be open from the line
-// before.
-func (t *textWriter) paintMarks(line, open string) (painted, still string) {
-	if !t.opts.Color {
-		return line, ""
-	}
-	var b strings.Builder
-	b.WriteString(sgr(open))
-	for i := 0; i < len(line); {
-		switch {
-		case strings.HasPrefix(line[i:], "[-"):
-			open = red
-			b.WriteString(sgr(open) + "[-")
-			i += 2
-		case strings.HasPrefix(line[i:], "{+"):
-			open = green
-			b.WriteString(sgr(open) + "{+")
-			i += 2
-		case strings.HasPrefix(line[i:], "-]"), strings.HasPrefix(line[i:], "+}"):
-			b.WriteString(line[i:i+2] + "\x1b[0m")
-			open = ""
-			i += 2
-		default:
-			b.WriteByte(line[i])
-			i++
-		}
-	}
-	if open != "" {
-		b.WriteString("\x1b[0m")
-	}
-	return b.String(), open
-}
-
-func sgr(color string) string {
-	if color == "" {
-		return ""
-	}
-	return "\x1b[" + color + "m"
-}
-
-// findings lists what the changes of servers do not tell already.
+// findings lists what the changes of servers do not tell already, and at the end the
+// hints that several of them share.
 func (t *textWriter) findings(r *Report) {
-	shown := changesShown(r)
+	what := newTellings(r)
+	hints := sharedHints(r.Findings, what)
+	shown := map[findingKey]bool{}
 	spaced := false
 	for i, f := range r.Findings {
-		if shown[keyOf(f)] {
+		if shown[keyOf(f)] || what.isAspect(f) {
 			continue
 		}
 		if !spaced && t.b.Len() > 0 && !strings.HasSuffix(t.b.String(), "\n\n") {
@@ -312,8 +226,33 @@ func (t *textWriter) findings(r *Report) {
 			}
 			continue
 		}
+		if slices.Contains(hints, f.Hint) {
+			f.Hint = ""
+		}
 		t.finding(f)
+		if w, ok := what.waits(f); ok {
+			t.body(w.change, what.showsAll(w))
+		}
 	}
+	for _, hint := range hints {
+		t.hang(2, dim, "→ ", dim, hint)
+	}
+}
+
+// sharedHints returns the hints that more than one of the findings has which no
+// change tells.
+func sharedHints(findings []finding.Finding, what *tellings) []string {
+	count := map[string]int{}
+	var shared []string
+	for _, f := range findings {
+		if f.Hint == "" || f.Grade == finding.Note || what.isAspect(f) {
+			continue
+		}
+		if count[f.Hint]++; count[f.Hint] == 2 {
+			shared = append(shared, f.Hint)
+		}
+	}
+	return shared
 }
 
 // alike returns the notes that say the same as the first of findings about other
@@ -348,27 +287,6 @@ func (t *textWriter) grouped(f finding.Finding, also []finding.Finding) {
 		places = append(places[:most], fmt.Sprintf("%d more", n))
 	}
 	t.hang(indent, dim, "· ", dim, strings.Join(places, ", "))
-}
-
-// findingKey identifies a finding that a change tells.
-type findingKey struct {
-	code    finding.Code
-	item    surface.Key
-	summary string
-}
-
-func keyOf(f finding.Finding) findingKey {
-	return findingKey{f.Code, f.Place.Item(), f.Summary}
-}
-
-func changesShown(r *Report) map[findingKey]bool {
-	shown := map[findingKey]bool{}
-	for _, s := range r.Servers {
-		for _, f := range FindingsOf(s.Name, s.Changes) {
-			shown[keyOf(f)] = true
-		}
-	}
-	return shown
 }
 
 func (t *textWriter) finding(f finding.Finding) {

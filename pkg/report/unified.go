@@ -10,8 +10,7 @@ func diffLines(mark, text string) string {
 	return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
 }
 
-// unified lays out a word diff as a diff of lines, in which the words that went
-// or came are marked, as git does for --word-diff.
+// unified lays out a word diff as a diff of lines.
 func unified(pieces []piece) string {
 	var out strings.Builder
 	var h hunk
@@ -23,7 +22,7 @@ func unified(pieces []piece) string {
 		if h.atLineStart() {
 			h.flush(&out)
 		}
-		for line := range strings.SplitAfterSeq(p.marked(), "\n") {
+		for line := range strings.SplitAfterSeq(p.text, "\n") {
 			h.keep(line)
 			if strings.HasSuffix(line, "\n") {
 				h.flush(&out)
@@ -53,9 +52,9 @@ func (h *hunk) keep(text string) {
 func (h *hunk) change(p piece) {
 	h.changed = true
 	if p.op == deleted {
-		h.old.WriteString(p.marked())
+		h.old.WriteString(p.text)
 	} else {
-		h.fresh.WriteString(p.marked())
+		h.fresh.WriteString(p.text)
 	}
 }
 
