@@ -42,7 +42,7 @@ func TestForms(t *testing.T) {
 		{
 			stdio, `{"transport":"stdio","command":"npx","args":["-y","<x>","it's"],"cwd":"sub","env":{"a":"` + "\u200b" + `","b":"${B}","` + "\uE000" + `":"2","` +
 				"\U0001F600" + `":"1"},"envFile":{"path":".env","hash":"` + ones + `"}}`,
-			stdioCanonical, "a=\u200b b=${B} \uE000=2 \U0001F600=1 npx -y '<x>' 'it'\\''s' (in sub) (variables of .env, 111111111111)",
+			stdioCanonical, "a=\u200b b=${B} \uE000=2 \U0001F600=1 npx -y '<x>' 'it'\\''s' (in sub) (variables of .env, 1111111111111111)",
 		},
 		{
 			url, `{"transport":"sse","url":"https://x","headers":{"X-Key":"${KEY}"},"allowPrivate":true}`,
