@@ -39,6 +39,7 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"onpath":   cmdOnPath,
 		"terminal": cmdTerminal,
 		"event":    cmdEvent,
+		"oddtrees": cmdOddTrees,
 	})
 	return all
 }

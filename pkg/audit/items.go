@@ -27,9 +27,6 @@ func (t *trial) items(ctx context.Context) error {
 	if v := t.newDecisions(state, ledger); v != nil {
 		return v
 	}
-	if v := t.lockedTrust(state); v != nil {
-		return v
-	}
 	return t.chainsOf(ctx, keys, state, ledger)
 }
 
@@ -213,16 +210,12 @@ func (t *trial) standsBy(id canonical.Digest, keys []string) bool {
 }
 
 // lockedTrust holds that the trust version a new lockfile names is in force.
-func (t *trial) lockedTrust(state *trust.State) *Violation {
-	if slices.Contains(t.locks, t.lock) {
+func (t *trial) lockedTrust(context.Context) error {
+	named := t.lock.file.Trust
+	if slices.Contains(t.locks, t.lock) || named.IsZero() || t.chain != nil && t.chain.Contains(named) {
 		return nil
 	}
-	for _, f := range state.Findings {
-		if f.Code == finding.TrustLost {
-			return t.breaks(f.Code, t.lib.layout.lockfile, "%s", f.Summary)
-		}
-	}
-	return nil
+	return t.breaks(finding.TrustLost, t.lib.layout.lockfile, "the lockfile names the trust version %s, which is not in force", named.Short())
 }
 
 // chainsOf holds that the decisions about each item form one chain. What was wrong

@@ -53,7 +53,7 @@ func (j *judge) step(ctx context.Context, s *step) (outcome, error) {
 	}
 	t := &trial{judge: j, step: s}
 	for _, rule := range [...]func(context.Context) error{
-		t.files, t.trustVersions, t.commit, t.decisionFiles, t.lockfile, t.items, t.lateSignatures,
+		t.files, t.trustVersions, t.commit, t.decisionFiles, t.lockfile, t.lockedTrust, t.items, t.lateSignatures,
 	} {
 		err := rule(ctx)
 		if v, ok := errors.AsType[*Violation](err); ok {

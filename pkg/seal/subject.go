@@ -109,6 +109,9 @@ func (s *Subject) read(opts *Options) (*Sealed, error) {
 	if err != nil {
 		return nil, s.distrust(err)
 	}
+	if id := a.Lost(file); !id.IsZero() {
+		return nil, s.fail(RuleDecision, "restore the file with git", nil, "its lockfile names the decision %s, which is not there", id.Short())
+	}
 	file.Path = path.Join(s.folder, s.path)
 	return &Sealed{
 		Path: file.Path, Lockfile: file.Source(), File: file, Chain: a.Chain, Versions: a.Versions, Ledger: a.Ledger, Commit: s.commit,

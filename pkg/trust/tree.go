@@ -70,15 +70,37 @@ func (a *Authority) Check(f *lockfile.File) error {
 		return &DecisionError{bad[0].Path, len(bad) - 1, bad[0].Err}
 	case a.Chain == nil && a.Ledger.Len() > 0:
 		return &ChainError{Rule: RuleNoList, Detail: "there are decisions, and no trust list to judge them by", Hint: hintRestoreTrust}
-	case f.Trust.IsZero():
+	case f.Trust.IsZero() || a.Chain != nil && a.Chain.Contains(f.Trust):
 		return nil
 	case a.Chain == nil:
 		return &ChainError{Rule: RuleNoList, Detail: fmt.Sprintf("the lockfile was written under the trust version %s, and there is no trust list", f.Trust.Short()), Hint: hintRestoreTrust}
-	case !a.Chain.Contains(f.Trust):
+	default:
 		return &ChainError{Rule: RuleLost, Detail: fmt.Sprintf("the lockfile names the trust version %s, which is not in force", f.Trust.Short()),
 			Hint: hintRestoreTrust + ", or run agentgateway lock"}
 	}
-	return nil
+}
+
+// Lost returns a decision that the lockfile names and the tree lacks; zero for none.
+// Nothing is in force for its item, which a person can decide anew; nobody seals or
+// serves such a tree.
+func (a *Authority) Lost(f *lockfile.File) canonical.Digest {
+	for _, s := range f.Servers {
+		named := []canonical.Digest{s.Decision, s.SourceDecision}
+		if s.Instructions != nil {
+			named = append(named, s.Instructions.Decision)
+		}
+		for _, items := range s.Lists {
+			for i := range items {
+				named = append(named, items[i].Decision)
+			}
+		}
+		for _, id := range named {
+			if !id.IsZero() && a.Ledger.Decision(id) == nil {
+				return id
+			}
+		}
+	}
+	return canonical.Digest{}
 }
 
 // A DecisionError says that a file of the decisions folder is no decision, or does
