@@ -11,6 +11,9 @@ LINT_VERSION := 2.12.2
 LINT     := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 VULN_VERSION := 1.9.0
 VULN     := $(TOOLS)/govulncheck-$(VULN_VERSION)
+GORELEASER := $(TOOLS)/goreleaser-2.17.0
+CYCLONEDX  := $(TOOLS)/cyclonedx-gomod-1.10.0
+ACTIONLINT := $(TOOLS)/actionlint-1.7.12
 SERVERS  := e2e/node_modules/.installed
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
@@ -20,7 +23,7 @@ GENERATE := $(GO) generate $(if $(CONFUSABLES),,-skip CONFUSABLES) $(PACKAGES)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the commands into bin/
@@ -119,30 +122,48 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s), also after one has failed
 soak: ## Run the processor under load for several minutes
 	$(GO) test -tags soak -run Soak -count=1 -timeout 30m -v ./pkg/...
 
+.PHONY: release
+release: $(GORELEASER) $(CYCLONEDX) ## Build the files of a release into dist/: make release VERSION=v0.1.0
+	GORELEASER=$(GORELEASER) CYCLONEDX=$(CYCLONEDX) release/release.sh "$(VERSION)"
+
+.PHONY: release-check
+release-check: $(GORELEASER) $(CYCLONEDX) ## Build a release twice, compare, install and run it
+	GORELEASER=$(GORELEASER) CYCLONEDX=$(CYCLONEDX) release/check.sh "$(or $(VERSION),v0.1.0)"
+
 .PHONY: publish-check
 publish-check: ## Say what an owner has to fill in before the project is published
 	@$(GO) run ./release/publishcheck
 
 .PHONY: clean
 clean: ## Remove what the other commands have made
-	rm -rf bin .cache e2e/node_modules
+	rm -rf bin dist .cache e2e/node_modules
 
-# The linter comes through the module system, whose checksum database vouches
-# for it. One of the right version that is there already is used as it is.
+# Tools come through the module system, whose checksum database vouches for them,
+# and are built alike on every machine.
+install_tool = GOBIN=$(TOOLS) CGO_ENABLED=0 GOFLAGS= $(GO) install -trimpath -buildvcs=false $(1) && mv $(TOOLS)/$(2) $@
+
+# A linter of the right version that is there already is used as it is.
 $(LINT):
 	@mkdir -p $(TOOLS)
 	@if found=$$(command -v golangci-lint) && "$$found" version 2>/dev/null | grep -qF 'version $(LINT_VERSION) '; then \
 		ln -sf "$$found" $@; \
 	else \
 		echo 'installing golangci-lint $(LINT_VERSION); this is done once and takes some minutes'; \
-		GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
-		mv $(TOOLS)/golangci-lint $@; \
+		$(call install_tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION),golangci-lint); \
 	fi
 
 $(VULN):
-	@mkdir -p $(TOOLS)
-	GOBIN=$(TOOLS) $(GO) install golang.org/x/vuln/cmd/govulncheck@v$(VULN_VERSION)
-	@mv $(TOOLS)/govulncheck $@
+	@$(call install_tool,golang.org/x/vuln/cmd/govulncheck@v$(VULN_VERSION),govulncheck)
+
+$(GORELEASER):
+	@echo 'installing goreleaser; this is done once and takes some minutes'
+	@$(call install_tool,github.com/goreleaser/goreleaser/v2@v2.17.0,goreleaser)
+
+$(CYCLONEDX):
+	@$(call install_tool,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0,cyclonedx-gomod)
+
+$(ACTIONLINT):
+	@$(call install_tool,github.com/rhysd/actionlint/cmd/actionlint@v1.7.12,actionlint)
 
 $(SERVERS): e2e/package.json e2e/package-lock.json e2e/.npmrc
 	@command -v npm >/dev/null || { echo 'npm is missing: the tests with real servers need Node 20 or newer'; exit 1; }
