@@ -102,12 +102,16 @@ func (p *Project) review(ctx context.Context, file *lockfile.File, a authority, 
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.proposersOf(ctx, a.chain, file, waitingKeys(p.evaluate(file, a, nil, nil)))
+	r := &Review{file: file, ledger: a.ledger, state: p.evaluate(file, a, nil, nil)}
+	waiting := waitingKeys(r.state)
+	found, err := p.proposersOf(ctx, a.chain, file, waiting)
 	if err != nil {
 		return nil, err
 	}
 	proposers := found.Persons
-	r := &Review{file: file, ledger: a.ledger, state: p.evaluate(file, a, nil, proposers)}
+	if len(waiting) > 0 { // who proposed them has a part in what is decided
+		r.state = p.evaluate(file, a, nil, proposers)
+	}
 	looks := p.newLooks(file, r.state)
 	for _, it := range r.state.Items {
 		if waits(it) && pick(it.Key) {
