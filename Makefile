@@ -122,6 +122,13 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s), also after one has failed
 soak: ## Run the processor under load for several minutes
 	$(GO) test -tags soak -run Soak -count=1 -timeout 30m -v ./pkg/...
 
+.PHONY: check-workflows
+check-workflows: $(ACTIONLINT) ## Lint the workflows and the action
+	$(ACTIONLINT)
+	@sed -n '/<!-- begin workflow -->/,/<!-- end workflow -->/p' README.md | grep -v '^<!--\|^```\|^$$' | $(ACTIONLINT) -
+	@test -x .cache/zizmor/bin/zizmor || { python3 -m venv .cache/zizmor && .cache/zizmor/bin/pip install -q zizmor==1.32.0; }
+	.cache/zizmor/bin/zizmor --offline --no-progress .
+
 .PHONY: release
 release: $(GORELEASER) $(CYCLONEDX) ## Build the files of a release into dist/: make release VERSION=v0.1.0
 	GORELEASER=$(GORELEASER) CYCLONEDX=$(CYCLONEDX) release/release.sh "$(VERSION)"

@@ -35,3 +35,5 @@ go build -trimpath -buildvcs=false -ldflags "-X main.version=${version#v}" -o "$
 
 "${GORELEASER}" release --clean --skip=publish,announce,validate
 go run ./release/pack dist "${version#v}"
+# What is left is what is released.
+find dist -mindepth 1 -maxdepth 1 \( -type d -o -name artifacts.json -o -name config.yaml -o -name metadata.json \) -exec rm -rf {} +
