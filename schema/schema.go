@@ -32,3 +32,8 @@ var Decision []byte
 //
 //go:embed bundle.schema.json
 var Bundle []byte
+
+// Review is the schema of what review --format json writes.
+//
+//go:embed review.schema.json
+var Review []byte

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/project"
 	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
@@ -21,8 +22,10 @@ import (
 
 type reviewCmd struct {
 	trustFlags
+	pagerFlags
 
-	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
+	Items  []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
+	Format string   `enum:"text,json,markdown" default:"text" help:"The format on standard output: ${enum}."`
 }
 
 func (c *reviewCmd) Run(a *app, g *globals) error {
@@ -35,24 +38,45 @@ func (c *reviewCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
+	page := a.reviewPage(r.Items)
+	if !r.Digest.IsZero() {
+		page.Digest = r.Digest.String()
+	}
+	code := exitFindings
 	if len(r.Items) == 0 {
-		_, err := fmt.Fprintln(a.stdout, nothingWaits)
+		code = exitOK
+	}
+	switch {
+	case c.Format == "json":
+		err = report.ReviewJSON(a.stdout, page)
+	case len(r.Items) == 0:
+		_, err = fmt.Fprintln(a.stdout, nothingWaits)
+	case c.Format == "markdown":
+		err = report.ReviewMarkdown(a.stdout, page)
+	default:
+		err = a.reviewText(page, c.pagerFlags, c.Items)
+	}
+	if err != nil {
 		return err
 	}
-	if err := a.showReview(r.Items); err != nil {
+	return exit(code)
+}
+
+// reviewText shows a review and, after the pager, how to approve it.
+func (a *app) reviewText(page report.Review, f pagerFlags, named []string) error {
+	if err := a.showReview(page, f); err != nil {
 		return err
+	}
+	fmt.Fprintln(a.stdout, waiting(len(page.Items)))
+	if page.Digest == "" {
+		return nil
 	}
 	var args strings.Builder
-	for _, item := range c.Items {
+	for _, item := range named {
 		args.WriteString(" " + textcheck.Terminal(item))
 	}
-	if r.Digest.IsZero() {
-		fmt.Fprintln(a.stdout, waiting(len(r.Items)))
-		return exit(exitFindings)
-	}
-	fmt.Fprintf(a.stdout, "%s\n\nTo approve all of it: %s approve --review %s%s\n\nreview %s\n",
-		waiting(len(r.Items)), a.program, r.Digest, args.String(), r.Digest)
-	return exit(exitFindings)
+	_, err := fmt.Fprintf(a.stdout, "\nTo approve all of it: %s approve --review %s%s\n\nreview %s\n", a.program, page.Digest, args.String(), page.Digest)
+	return err
 }
 
 const nothingWaits = "Nothing waits for a decision."
@@ -64,18 +88,23 @@ func waiting(n int) string {
 	return fmt.Sprintf("%d items wait for a decision.", n)
 }
 
-// showReview prints items of a review.
-func (a *app) showReview(items []project.ReviewItem) error {
-	shown := make([]report.ReviewItem, len(items))
+// showReview prints a review.
+func (a *app) showReview(page report.Review, f pagerFlags) error {
+	return a.paged(f, func(w io.Writer) error { return report.ReviewText(w, page, a.textOptions()) })
+}
+
+// reviewPage puts into words what a person has to know of items.
+func (a *app) reviewPage(items []project.ReviewItem) report.Review {
+	page := report.Review{Program: a.program, Items: make([]report.ReviewItem, len(items))}
 	for i := range items {
-		shown[i] = reviewItem(&items[i])
+		page.Items[i] = reviewItem(&items[i])
 	}
-	return report.Review(a.stdout, shown, a.textOptions())
+	return page
 }
 
 // reviewItem puts into words what a person has to know of one item.
 func reviewItem(it *project.ReviewItem) report.ReviewItem {
-	out := report.ReviewItem{Server: it.Server, Status: string(it.Status), Grade: it.Grade, Change: it.Change}
+	out := report.ReviewItem{Server: it.Server, Status: string(it.Status), Grade: it.Grade, Digest: it.Digest.String(), Change: it.Change}
 	if it.Kind == surface.KindSource {
 		out.Lines = append(out.Lines, "what runs or is contacted: "+source.Describe(it.Source))
 	}
@@ -188,10 +217,11 @@ func (a *app) askApproval(r *project.Review) ([]surface.Key, error) {
 		}
 		items := rest[:n]
 		rest = rest[n:]
-		if err := a.showReview(items); err != nil {
+		page := a.reviewPage(items)
+		if err := a.showReview(page, pagerFlags{NoPager: true}); err != nil {
 			return nil, err
 		}
-		answer, err := a.askServer(in, server, items)
+		answer, err := a.askServer(in, server, page)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +238,7 @@ func (a *app) askApproval(r *project.Review) ([]surface.Key, error) {
 }
 
 // askServer asks until there is an answer.
-func (a *app) askServer(in *bufio.Reader, server string, items []project.ReviewItem) (string, error) {
+func (a *app) askServer(in *bufio.Reader, server string, page report.Review) (string, error) {
 	for {
 		fmt.Fprintf(a.stdout, "%s: [a]pprove, s[h]ow again, [s]kip, [q]uit? ", textcheck.Terminal(server))
 		line, err := in.ReadString('\n')
@@ -223,7 +253,7 @@ func (a *app) askServer(in *bufio.Reader, server string, items []project.ReviewI
 		case "q", "quit":
 			return "quit", nil
 		case "h", "show":
-			if err := a.showReview(items); err != nil {
+			if err := a.showReview(page, pagerFlags{NoPager: true}); err != nil {
 				return "", err
 			}
 		}

@@ -25,7 +25,8 @@ type outputFlags struct {
 	Format string            `enum:"text,json,markdown,sarif,github" default:"text" help:"The format on standard output: ${enum}."`
 	Report map[string]string `placeholder:"FORMAT=FILE" help:"Write the report to a file too; may be repeated."`
 
-	full bool // text shows all of what differs
+	full  bool        // text shows all of what differs
+	pager *pagerFlags // nil for output that is never paged
 }
 
 // resultFlags say how the result of a command that makes no report is shown.
@@ -74,7 +75,11 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 	if f.Format == "text" {
 		opts := a.textOptions()
 		opts.Full = f.full
-		err = report.Text(a.stdout, r, opts)
+		flags := pagerFlags{NoPager: true}
+		if f.pager != nil {
+			flags = *f.pager
+		}
+		err = a.paged(flags, func(w io.Writer) error { return report.Text(w, r, opts) })
 	} else {
 		err = renderers[f.Format](a.stdout, r)
 	}

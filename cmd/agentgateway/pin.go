@@ -118,6 +118,7 @@ type diffCmd struct {
 	trustFlags
 	runFlags
 	compareFlags
+	pagerFlags
 
 	Items []string `arg:"" optional:"" name:"item" help:"SERVER or SERVER/NAME; all by default."`
 	From  string   `placeholder:"REF" help:"Compare the lockfile of this commit, without any network."`
@@ -148,7 +149,7 @@ func (c *diffCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	c.full = c.Full
+	c.full, c.pager = c.Full, &c.pagerFlags
 	return a.output(rep, c.outputFlags)
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -73,7 +74,7 @@ func TestReviewShowsEveryWord(t *testing.T) {
 		c := changeOf(t, old, fresh)
 		var b bytes.Buffer
 		items := []ReviewItem{{Server: "s", Status: "changed", Grade: finding.Warning, Change: c}}
-		if err := Review(&b, items, TextOptions{Width: 20 + a.IntN(150)}); err != nil {
+		if err := ReviewText(&b, Review{Items: items}, TextOptions{Width: 20 + a.IntN(150)}); err != nil {
 			t.Fatal(err)
 		}
 		went, came := diffSides(b.String())
@@ -85,6 +86,31 @@ func TestReviewShowsEveryWord(t *testing.T) {
 		for _, token := range onlyIn(old, fresh) {
 			if !strings.Contains(went, token) {
 				t.Errorf("gone and not shown: %q", token)
+			}
+		}
+	})
+}
+
+// TestReviewFormatsShowEveryWord: so it is in the other formats of a review.
+func TestReviewFormatsShowEveryWord(t *testing.T) {
+	eachChange(t, func(t *testing.T, _ *author, old, fresh map[string]any) {
+		t.Helper()
+		r := Review{Items: []ReviewItem{{Server: "s", Status: "changed", Digest: strings.Repeat("0", 64), Change: changeOf(t, old, fresh)}}, Digest: strings.Repeat("1", 64)}
+		words := append(wordsOnlyIn(fresh, old), wordsOnlyIn(old, fresh)...)
+		for name, render := range map[string]func(io.Writer, Review) error{"json": ReviewJSON, "markdown": ReviewMarkdown} {
+			var b bytes.Buffer
+			if err := render(&b, r); err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range words {
+				if !strings.Contains(b.String(), word) {
+					t.Fatalf("%s shows no %s", name, word)
+				}
+			}
+			if name == "json" {
+				if err := validate(t, "review", b.String()); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 	})

@@ -15,6 +15,7 @@ import (
 
 var schemas = map[string]*jsonschema.Schema{
 	"report": jsonschema.MustCompileString("report.json", string(schema.Report)),
+	"review": jsonschema.MustCompileString("review.json", string(schema.Review)),
 	"sarif":  jsonschema.MustCompileString("sarif.json", sarifSchema),
 }
 
