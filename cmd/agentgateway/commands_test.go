@@ -49,6 +49,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"json":      cmdJSON,
 	"within":    cmdWithin,
 	"held":      cmdHeld,
+	"started":   cmdStarted,
 }
 
 // cmdUpstream drives a mock server that runs in this process:
@@ -355,4 +356,25 @@ func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer unlock()
 	cmdExitcode(ts, neg, args[1:])
+}
+
+// startedFolder is where servers of scripts leave their marks, in the home: a command
+// whose words name no path of the repository is not started in it.
+const startedFolder = "started"
+
+// cmdStarted holds that servers have left their marks, or with ! that none has, and
+// takes the marks away:
+//
+//	[!] started MARK…
+func cmdStarted(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		path := filepath.Join(ts.Getenv("HOME"), startedFolder, name)
+		err := os.Remove(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			ts.Check(err)
+		}
+		if there := err == nil; there == neg {
+			ts.Fatalf("%s was started: %v", name, there)
+		}
+	}
 }

@@ -132,7 +132,7 @@ func (a *app) projectEnv() project.Env {
 		state = project.NewState(dir)
 	}
 	return project.Env{
-		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, State: state, ReadFile: project.SystemFile,
+		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, State: state, ReadFile: project.SystemFile, EmptyFolder: project.SystemEmptyFolder,
 		GOOS: runtime.GOOS, Machine: a.machine(), Now: time.Now, Program: a.program, Version: version,
 		Progress: func(line string) { fmt.Fprintln(a.stderr, textcheck.Terminal(textcheck.Clip(line, 2000))) },
 	}

@@ -105,13 +105,17 @@ type compareFlags struct {
 	Base          string   `placeholder:"REF" help:"The commit the change is judged against (default: found from the event or the main branch)."`
 	DefaultBranch string   `placeholder:"NAME" help:"The default branch (default: as the event or the clone says)."`
 	AllowSource   []string `placeholder:"NAME" help:"Start or contact this server in this run though its source is not settled."`
+	Remember      bool     `help:"With --allow-source: for you and this clone, until the server's words change."`
 	NoExec        bool     `help:"Start no command; such servers stay undecided."`
 	FailOn        string   `enum:"critical,warning,info" default:"info" help:"The least grade that fails the run: ${enum}."`
 }
 
 func (f compareFlags) options(l listingFlags) (project.CompareOptions, error) {
 	grade, err := finding.ParseGrade(f.FailOn)
-	return project.CompareOptions{Listing: l.listing(), BaseOptions: project.BaseOptions{Base: f.Base, DefaultBranch: f.DefaultBranch}, AllowSource: f.AllowSource, NoExec: f.NoExec, FailOn: grade}, err
+	if f.Remember && len(f.AllowSource) == 0 {
+		err = errors.New("--remember goes with --allow-source")
+	}
+	return project.CompareOptions{Listing: l.listing(), BaseOptions: project.BaseOptions{Base: f.Base, DefaultBranch: f.DefaultBranch}, AllowSource: f.AllowSource, Remember: f.Remember, NoExec: f.NoExec, FailOn: grade}, err
 }
 
 type diffCmd struct {

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 //
 //	mockserver [--mark FILE] [--noise] [CHANGE[?QUERY]…]
 //
-// It notes in FILE, one line for each time, that it was started, and writes noise
-// between its messages. The changes are
+// It notes in FILE, which stands in $HOME/started where it is no whole path, one line
+// for each time that it was started, and writes noise between its messages. The changes are
 // those of package upstream; body=TEXT in the query is the body.
 func mockserver() {
 	args := os.Args[1:]
@@ -58,6 +58,12 @@ func mockserver() {
 }
 
 func mark(file string) error {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(os.Getenv("HOME"), startedFolder, file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return err
+		}
+	}
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -21,8 +21,11 @@ type CompareOptions struct {
 	Items []string // SERVER or SERVER/NAME; none means all
 	BaseOptions
 	AllowSource []string // servers whose source is settled for this run
+	Remember    bool     // settle them for this user and clone until their words change
 	NoExec      bool     // start nothing
 	FailOn      finding.Grade
+
+	offline bool // nothing is started or contacted anyway
 }
 
 // Compare compares the lockfile with the live servers.
@@ -69,7 +72,9 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 	if err != nil {
 		return err
 	}
-	p.settle(ctx, subjects, file, base, judged, opts)
+	if err := p.settle(ctx, subjects, file, base, judged, opts); err != nil {
+		return err
+	}
 	p.list(ctx, subjects, opts.Listing)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -87,7 +92,12 @@ func (p *Project) compareLive(ctx context.Context, file *lockfile.File, base *Ba
 
 // settle blocks every subject whose source is not settled, or that this run must
 // not start.
-func (p *Project) settle(ctx context.Context, subjects []*subject, file *lockfile.File, base *Base, judged *judgement, opts CompareOptions) {
+func (p *Project) settle(ctx context.Context, subjects []*subject, file *lockfile.File, base *Base, judged *judgement, opts CompareOptions) error {
+	if opts.Remember {
+		if err := p.rememberAllowed(ctx, file, opts.AllowSource); err != nil {
+			return err
+		}
+	}
 	rule := p.newSettling(ctx, file, base, judged, opts)
 	for _, s := range subjects {
 		if s.blocked {
@@ -111,6 +121,7 @@ func (p *Project) settle(ctx context.Context, subjects []*subject, file *lockfil
 			s.block(finding.New(finding.ServerNotStarted, finding.Place{Server: s.name}, "not started: the run may start nothing"))
 		}
 	}
+	return nil
 }
 
 // report adds the outcome of one subject.

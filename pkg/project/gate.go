@@ -26,6 +26,7 @@ type GateOptions struct {
 // live surface differs. What needs neither network nor process is judged first;
 // where that fails nothing is contacted.
 func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, error) {
+	opts.offline = opts.Offline
 	rep := p.newReport("ci", p.Path+" against the live servers", opts.FailOn)
 	if opts.Offline {
 		rep.Subject = p.Path + ", offline"
@@ -57,7 +58,9 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	p.settle(ctx, subjects, file, base, judged, opts.CompareOptions)
+	if err := p.settle(ctx, subjects, file, base, judged, opts.CompareOptions); err != nil {
+		return nil, err
+	}
 	switch {
 	case opts.Offline:
 	case failed(rep, subjects, opts.FailOn):

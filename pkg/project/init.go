@@ -54,7 +54,7 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
-	rep, err := p.Lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate, AllowLiteral: opts.AllowLiteral})
+	rep, locked, err := p.lock(ctx, LockOptions{Listing: opts.Listing, AllowPrivate: opts.AllowPrivate, AllowLiteral: opts.AllowLiteral})
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +63,9 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 		return rep, nil // nothing could be locked, so nothing is set up
 	}
 	if err := p.writeInit(attributes, !opts.NoWorkflow); err != nil {
+		return nil, err
+	}
+	if err := p.remember(ctx, locked); err != nil {
 		return nil, err
 	}
 	file, err := p.Load()

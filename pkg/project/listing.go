@@ -152,6 +152,8 @@ func coversOf(locked *lockfile.Server) []string {
 func (p *Project) list(ctx context.Context, subjects []*subject, how Listing) {
 	var jobs []crawl.Job
 	var of []*subject
+	empty := &emptyFolders{env: p.Env}
+	defer empty.remove()
 	for _, s := range subjects {
 		if s.blocked {
 			continue
@@ -159,6 +161,13 @@ func (p *Project) list(ctx context.Context, subjects []*subject, how Listing) {
 		target, ok := p.target(s)
 		if !ok {
 			continue
+		}
+		if target.Transport == source.Stdio && p.elsewhere(ctx, s.source) {
+			var err error
+			if target.Cwd, err = empty.make(); err != nil {
+				s.block(finding.New(finding.ServerNotStarted, finding.Place{Server: s.name}, "there is no empty folder to start it in: "+err.Error()))
+				continue
+			}
 		}
 		jobs = append(jobs, crawl.Job{
 			Target: target, Covers: s.covers,
@@ -171,6 +180,28 @@ func (p *Project) list(ctx context.Context, subjects []*subject, how Listing) {
 		p.take(of[i], result)
 		i++
 	})
+}
+
+// emptyFolders are folders that commands are started in which have no business in the
+// repository: nothing of it steers them there.
+type emptyFolders struct {
+	env  Env
+	made []func() error
+}
+
+func (e *emptyFolders) make() (string, error) {
+	dir, remove, err := e.env.EmptyFolder()
+	if err == nil {
+		e.made = append(e.made, remove)
+	}
+	return dir, err
+}
+
+// remove removes the folders, with whatever the commands left in them.
+func (e *emptyFolders) remove() {
+	for _, remove := range e.made {
+		_ = remove() // the system's own folder for such files is cleared in time
+	}
 }
 
 // target expands the variables of a subject's source.

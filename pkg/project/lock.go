@@ -34,26 +34,38 @@ type LockOptions struct {
 // nothing changed. The report's exit code is 3 where a server could not be
 // decided.
 func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, error) {
+	rep, locked, err := p.lock(ctx, opts)
+	if err == nil {
+		err = p.remember(ctx, locked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rep, nil
+}
+
+// lock is Lock without what is remembered of it: the sources that it listed.
+func (p *Project) lock(ctx context.Context, opts LockOptions) (*report.Report, []lockedSource, error) {
 	if p.original && !opts.DryRun {
-		return nil, &hintError{fmt.Errorf("%s is of the original format, which is read and not written", p.Path), fmt.Sprintf("run `%s init` to write %s beside it", p.Env.Program, lockfile.DefaultName)}
+		return nil, nil, &hintError{fmt.Errorf("%s is of the original format, which is read and not written", p.Path), fmt.Sprintf("run `%s init` to write %s beside it", p.Env.Program, lockfile.DefaultName)}
 	}
 	file, first, err := p.loadOrNew()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	set, err := p.configured(ctx, file, opts.AllowLiteral)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(set.Servers) == 0 && len(set.Undecided) == 0 && first {
-		return nil, errNoServers(set.Read)
+		return nil, nil, errNoServers(set.Read)
 	}
 	subjects, err := p.subjects(set, file, opts.Servers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := opts.apply(subjects); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, s := range subjects {
 		if s.configured == nil && !s.blocked {
@@ -62,7 +74,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	}
 	p.list(ctx, subjects, opts.Listing)
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	rep := p.newReport("lock", "", finding.Critical)
@@ -78,6 +90,7 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	if opts.Stamp || first {
 		next.stamp(p)
 	}
+	var kept []lockedSource
 	switch {
 	case first && len(next.file.Servers) == 0:
 		// An empty lockfile would say that there is nothing to pin.
@@ -87,31 +100,29 @@ func (p *Project) Lock(ctx context.Context, opts LockOptions) (*report.Report, e
 	default:
 		if first {
 			if err := p.ownCopies(next.file); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		change, err := p.change(file, first, next)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		result, err := p.store.Write(ctx, change)
 		if err != nil {
-			return nil, unwritten(err)
+			return nil, nil, unwritten(err)
 		}
 		rep.Subject = wrote(p.Path, result)
 		if len(result.Written) > 0 && p.exists(trust.VersionFolder) {
 			rep.Advice = append(rep.Advice, fmt.Sprintf("Run `%s review` to see what now waits for a decision.", p.Env.Program))
 		}
-		if err := p.remember(ctx, next.locked); err != nil {
-			return nil, err
-		}
+		kept = next.locked
 	}
 	finding.Sort(rep.Findings)
 	rep.Verdict = report.Pass
 	if slices.ContainsFunc(rep.Findings, func(f finding.Finding) bool { return f.Undecided }) {
 		rep.Verdict, rep.ExitCode = report.Undecided, 3
 	}
-	return rep, nil
+	return rep, kept, nil
 }
 
 // ownCopies refuses to start a lockfile of another name than the default one where

@@ -122,13 +122,22 @@ func (p *Project) remember(ctx context.Context, locked []lockedSource) error {
 		return nil //nolint:nilerr // without a remote there is no key
 	}
 	var records []settled.Record
+	var put []bool
+	disk := p.diskFiles(ctx)
 	for _, l := range locked {
-		r := settled.Record{Key: p.memoryKey(remote, l.entry.Name), Source: l.entry.Source.Digest(), Items: itemsOf(l.entry)}
-		records = append(records, r)
+		surroundings, err := p.print(l.entry.Source, disk)
+		if errors.Is(err, gitrepo.ErrNoGit) {
+			continue // without git nobody can say what it is in; it stays unsettled
+		}
+		if err != nil {
+			return fmt.Errorf("what decides what the command of %s runs: %w", l.entry.Name, err)
+		}
+		r := settled.Record{Key: p.memoryKey(remote, l.entry.Name), Source: l.entry.Source.Digest(), Items: itemsOf(l.entry), Surroundings: surroundings}
+		records, put = append(records, r), append(put, l.put)
 	}
 	err = p.updateMemory(func(m *settled.Memory) {
 		for i, r := range records {
-			m.Locked(r, locked[i].put)
+			m.Locked(r, put[i])
 		}
 	})
 	if errors.Is(err, fs.ErrPermission) {
@@ -151,6 +160,24 @@ func itemsOf(s *lockfile.Server) []settled.Item {
 		}
 	}
 	return items
+}
+
+// rememberAllowed keeps what --allow-source settles, until the words change.
+func (p *Project) rememberAllowed(ctx context.Context, file *lockfile.File, names []string) error {
+	if p.memoryName() == "" {
+		return &hintError{errors.New("--remember: nothing is remembered in CI, or without a folder to remember it in"), "leave it out"}
+	}
+	remote, err := p.remoteURL(ctx)
+	if err != nil {
+		return err
+	}
+	return p.updateMemory(func(m *settled.Memory) {
+		for _, name := range names {
+			if s := file.Server(name); s != nil && s.Source != nil {
+				m.Allow(p.memoryKey(remote, name), s.Source.Digest())
+			}
+		}
+	})
 }
 
 // Allowed is the outcome of accepting a remote, or of taking that back.

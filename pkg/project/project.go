@@ -49,9 +49,12 @@ type Env struct {
 	// ReadFile reads a file that is no part of the repository, such as the event of a
 	// CI system, within a limit.
 	ReadFile func(path string, limit int64) ([]byte, error)
-	Now      func() time.Time
-	Program  string // the command's name, for hints
-	Version  string // of this program, for generatedBy
+	// EmptyFolder makes an empty folder of this user's alone, outside every
+	// repository, and tells how to remove it.
+	EmptyFolder func() (dir string, remove func() error, err error)
+	Now         func() time.Time
+	Program     string // the command's name, for hints
+	Version     string // of this program, for generatedBy
 	// Progress is told what is started and contacted, one line each; may be nil.
 	Progress func(line string)
 }

@@ -15,9 +15,13 @@ import (
 
 // settling is what decides whether sources are settled in one run.
 type settling struct {
+	ctx      context.Context //nolint:containedctx // it lives as long as one run
 	p        *Project
+	judged   *judgement
+	disk     settled.Files
 	base     *Base
 	allowed  []string // --allow-source, for one run
+	offline  bool     // surroundings are not looked at
 	approved func(*lockfile.Server) bool
 	memory   *settled.Memory
 	remote   string // the remote's URL
@@ -28,7 +32,7 @@ type settling struct {
 
 // newSettling reads what the rule looks at that is the same for all servers.
 func (p *Project) newSettling(ctx context.Context, file *lockfile.File, base *Base, judged *judgement, opts CompareOptions) *settling {
-	s := &settling{p: p, base: base, allowed: opts.AllowSource, memory: p.memory()}
+	s := &settling{ctx: ctx, p: p, judged: judged, disk: p.diskFiles(ctx), base: base, allowed: opts.AllowSource, offline: opts.offline, memory: p.memory()}
 	s.facts = settled.Facts{CI: p.Env.inCI(), Event: base.Event, HeadIsEvents: base.HeadIsEvents}
 	remote, err := p.remoteURL(ctx)
 	s.remote = remote
@@ -103,18 +107,52 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 	if src == nil {
 		src = configured.Source
 	}
-	key, digest := s.p.memoryKey(s.remote, locked.Name), src.Digest()
+	key, digest := s.key(locked.Name), src.Digest()
 	f := s.facts
 	f.Base, f.Default = sameSource(s.base.Lockfile, locked.Name, src), sameSource(s.base.Default.Lockfile, locked.Name, src)
 	f.DiskIsHead = s.asHead(locked.Name)
 	f.Approved = s.approved(locked)
 	f.Remembered = s.memory.Find(key, digest) != nil
 	f.Allowed = slices.Contains(s.allowed, locked.Name) || !f.CI && s.memory.Allowed(key, digest)
-	f.Surroundings = func(settled.Way) settled.Difference { return settled.Difference{} }
-	if settled.Judge(&f).Way != "" {
+	f.Surroundings = func(way settled.Way) settled.Difference { return s.surroundings(way, locked, src) }
+	judged := settled.Judge(&f)
+	switch {
+	case judged.Way != "", judged.Words != "" && s.looked(key, src, judged.Difference):
 		return verdict{settled: true}
+	case judged.Words != "":
+		return verdict{finding: s.surroundingsChanged(locked, judged)}
 	}
 	return verdict{finding: s.sourceNew(locked, src, &f)}
+}
+
+func (s *settling) key(server string) settled.Key { return s.p.memoryKey(s.remote, server) }
+
+// looked reports whether the user has seen these surroundings and accepted them.
+func (s *settling) looked(key settled.Key, src *source.Source, d settled.Difference) bool {
+	if s.facts.CI || d.Err != nil {
+		return false
+	}
+	now, err := s.p.print(src, s.disk)
+	return err == nil && s.memory.Looked(settled.Look{Key: key, Source: src.Digest(), Surroundings: now.Sum})
+}
+
+// sides say what surroundings were compared with, for people.
+var sides = map[settled.Way]string{
+	settled.OnDefault: "HEAD", settled.OnBase: "the base", settled.Remembered: "your last lock", settled.Approved: "what was approved",
+}
+
+// surroundingsChanged reports that what a settled command runs is not what it ran.
+func (s *settling) surroundingsChanged(locked *lockfile.Server, v settled.Verdict) *finding.Finding {
+	f := finding.New(finding.SurroundingsChanged, finding.Place{Server: locked.Name, Kind: "source", Line: locked.Line},
+		fmt.Sprintf("the command is settled, and what it runs differs from %s: it was not started", sides[v.Words]))
+	if v.Difference.Err != nil {
+		f.Summary = "the command is settled, and what it runs cannot be compared: it was not started"
+		f.Detail = v.Difference.Err.Error()
+	} else {
+		f.Detail = listed(v.Difference)
+	}
+	f.Hint = fmt.Sprintf("Look at the files, then pass `--allow-source %s` for one run, with `--remember` until the command changes; or have them merged.", locked.Name)
+	return &f
 }
 
 // sourceNew reports a source that nothing settles, and what would.

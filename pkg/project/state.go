@@ -83,3 +83,10 @@ func lockFolder(folder string) (unlock func() error, err error) {
 
 // SystemFile reads a regular file of the file system, for [Env].
 func SystemFile(path string, limit int64) ([]byte, error) { return bounded.OSFile(path, limit) }
+
+// SystemEmptyFolder makes an empty folder where the system has temporary files, for
+// [Env].
+func SystemEmptyFolder() (dir string, remove func() error, err error) {
+	dir, err = os.MkdirTemp("", "agentgateway-empty-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}

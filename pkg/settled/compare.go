@@ -42,7 +42,7 @@ func (pl *Plan) paths(place Place, sides []Files) ([]string, error) {
 			if folder == "." && pl.All {
 				continue
 			}
-			in, err := under(files, folder)
+			in, err := Under(files, folder)
 			if err != nil {
 				return nil, err
 			}

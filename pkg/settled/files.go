@@ -98,8 +98,8 @@ func anyThere(sides []Files, name string) (bool, error) {
 // maxInFolder bounds what is looked at in one folder, and in those in it.
 const maxInFolder = 20_000
 
-// under lists the paths of everything in a folder that is no folder.
-func under(files Files, folder string) ([]string, error) {
+// Under lists the paths of everything in a folder that is no folder.
+func Under(files Files, folder string) ([]string, error) {
 	var out []string
 	todo := []string{folder}
 	for len(todo) > 0 {

@@ -1,0 +1,28 @@
+package audit
+
+import (
+	"context"
+
+	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/trust"
+)
+
+// NewestSigned finds the newest commit that head reaches and that one of some keys
+// (as sshsig.FormatPublicKey spells them) signed; zero where there is none.
+func NewestSigned(ctx context.Context, repo *gitrepo.Repo, head gitrepo.Hash, keys map[string]bool) (gitrepo.Hash, error) {
+	nodes, err := repo.History(ctx, head)
+	if err != nil {
+		return gitrepo.Hash{}, err
+	}
+	nobody := func(string) *trust.Signer { return nil }
+	for i := len(nodes) - 1; i >= 0; i-- {
+		e, err := evidence(ctx, repo, nodes[i].ID, nobody)
+		if err != nil {
+			continue // a commit that is not read strictly is signed by nobody
+		}
+		if e.Signature == SignedByUnlisted && keys[e.key] {
+			return nodes[i].ID, nil
+		}
+	}
+	return gitrepo.Hash{}, nil
+}
