@@ -67,7 +67,7 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 		if err := renderers[format](&b, r); err != nil {
 			return fmt.Errorf("--report %s: %w", format, err)
 		}
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		if err := project.WriteFile(file, b.Bytes()); err != nil {
 			return fmt.Errorf("--report %s: %w", format, err)
 		}
 	}
@@ -165,15 +165,14 @@ func (a *app) githubOutputs(r *report.Report, format string) error {
 	if path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
+	var b bytes.Buffer
+	if err := report.Markdown(&b, r); err != nil {
+		return err
+	}
+	if err := project.AppendFile(path, b.Bytes()); err != nil {
 		return fmt.Errorf("the step summary: %w", err)
 	}
-	err = report.Markdown(f, r)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return nil
 }
 
 // columns aligns cells of text that is already escaped.

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"agentgateway-lock/internal/published"
+	"agentgateway-lock/pkg/internal/atomicfile"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/trust"
@@ -136,17 +135,13 @@ func (p *Project) writeInit(attributes string, workflowToo bool) error {
 	return unreadable(p.putFile(WorkflowPath, []byte(workflow(published.ActionRef))))
 }
 
-// WriteFile puts a whole file in place of the one before, in one step.
+// WriteFile puts a whole file in place of the one before, in one step. Nothing is
+// written through a link that a work tree holds.
 func WriteFile(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".agentgateway-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // gone where the rename succeeded
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return unreadable(atomicfile.Write(path, data, 0o644))
+}
+
+// AppendFile adds to a file, as WriteFile writes one.
+func AppendFile(path string, data []byte) error {
+	return unreadable(atomicfile.Append(path, data, 0o644))
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"agentgateway-lock/pkg/internal/atomicfile"
 	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/settled"
@@ -57,7 +58,7 @@ func (s folderState) Update(name string, change func([]byte) ([]byte, error)) (e
 	if err != nil {
 		return err
 	}
-	return WriteFile(s.path(name), data)
+	return atomicfile.Write(s.path(name), data, 0o600)
 }
 
 // lockTime is how long another process may hold a lock of the state.

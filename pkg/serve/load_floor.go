@@ -9,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/atomicfile"
 	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/trust"
 )
@@ -132,7 +132,7 @@ func (f *Floor) Accept(origin string, l *Loaded) error {
 		return err
 	}
 	for _, name := range f.files(origin, l.Path, r.Repository) {
-		if err := writeAtomic(name, append(data, '\n')); err != nil {
+		if err := atomicfile.Write(name, append(data, '\n'), 0o600); err != nil {
 			return fmt.Errorf("remembering what is in force: %w", err)
 		}
 	}
@@ -241,44 +241,4 @@ func checkAtLeast(floor string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is neither a commit nor a digest: give all 40 or 64 hexadecimal digits", floor)
-}
-
-// writeAtomic writes a file so that a killed process leaves the old or the new
-// one, whole.
-func writeAtomic(name string, data []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = tmp.Close()
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	if _, err = tmp.Write(data); err != nil {
-		return err
-	}
-	if err = tmp.Sync(); err != nil {
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(tmp.Name(), name); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(name))
-}
-
-// syncFolder makes a rename last. Windows cannot sync a folder, and need not.
-func syncFolder(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
