@@ -75,6 +75,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 		p.gateSubject(s, opts, rep)
 	}
 	p.addWaiting(ctx, base, file, judged, rep)
+	rep.Aside = judged.aside()
 	rep.Conclude()
 	return rep, nil
 }

@@ -2,11 +2,13 @@ package project
 
 import (
 	"context"
+	"fmt"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/trust"
 )
 
 // addWaiting adds to the servers of a report what waits for a decision, with the
@@ -36,6 +38,36 @@ func (p *Project) addWaiting(ctx context.Context, base *Base, file *lockfile.Fil
 		}
 		entry.Waiting = append(entry.Waiting, drift.Between(it.Kind, it.Name, before, copies(locked)(it.Kind, it.Name)))
 	}
+}
+
+// aside counts what decisions keep out of force though it is locked.
+func (j *judgement) aside() []string {
+	if j == nil || j.state == nil {
+		return nil
+	}
+	paused, disabled := 0, 0
+	for _, it := range j.state.Items {
+		switch {
+		case it.Kind == surface.KindServer && it.Status == trust.Paused:
+			paused++
+		case it.Status == trust.Disabled:
+			disabled++
+		}
+	}
+	var words []string
+	for _, c := range []struct {
+		n              int
+		one, many, how string
+	}{{paused, "server", "servers", "paused"}, {disabled, "item", "items", "disabled"}} {
+		switch c.n {
+		case 0:
+		case 1:
+			words = append(words, "1 "+c.one+" "+c.how)
+		default:
+			words = append(words, fmt.Sprintf("%d %s %s", c.n, c.many, c.how))
+		}
+	}
+	return words
 }
 
 // full is the command that shows all of what a lock has changed; empty where none can,

@@ -60,7 +60,7 @@ func (m *markdownWriter) head() {
 	if r.Subject != "" {
 		m.b.WriteString(textcheck.Markdown(textcheck.Clip(r.Subject, clipSummary)) + "\n\n")
 	}
-	fmt.Fprintf(&m.b, "**%s**\n", tally(r.Findings))
+	fmt.Fprintf(&m.b, "**%s**\n", concluded(r))
 	for i, advice := range r.Advice {
 		if i == 0 {
 			m.b.WriteString("\n")

@@ -40,6 +40,10 @@ type Report struct {
 	Servers  []Server          // by name
 	Findings []finding.Finding // all of them, those of changes included; sorted
 
+	// Aside counts what is in no server's state and was not compared or is not in force,
+	// such as "1 server paused".
+	Aside []string
+
 	FailOn  finding.Grade // findings at or above it fail the run
 	Verdict Verdict
 	// Outcome is the word for a run that is no check and went well, such as locked.

@@ -29,9 +29,12 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 	t := newTextWriter(opts)
 	if r.Subject != "" {
 		t.wrap(0, r.Subject)
+		if len(r.Servers) > 1 {
+			t.wrap(0, summary(r))
+		}
 		t.line(0, "")
 	}
-	for _, s := range r.Servers {
+	for _, s := range succeededFirst(r) {
 		t.server(r, s)
 	}
 	t.findings(r)
@@ -311,78 +314,4 @@ func fileLine(p finding.Place) string {
 		return p.File
 	}
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
-}
-
-// conclusion is the last line: how much was found and what it means.
-func (t *textWriter) conclusion(r *Report) {
-	if t.b.Len() > 0 && !strings.HasSuffix(t.b.String(), "\n\n") {
-		t.line(0, "")
-	}
-	color := map[Verdict]string{Pass: green, Fail: red, Undecided: yellow}[r.Verdict]
-	word, told := string(r.Verdict), tally(r.Findings)
-	if r.Outcome != "" && r.Verdict == Pass {
-		word, told = r.Outcome, states(r.Servers)
-	}
-	t.line(0, t.paint(color+";"+bold, word)+": "+told)
-	for _, advice := range r.Advice {
-		t.hang(0, dim, "→ ", dim, advice)
-	}
-}
-
-// tally says how much was found, as in "2 critical, 1 undecided".
-// states counts servers by their state, as in "1 server new, 4 unchanged".
-func states(servers []Server) string {
-	var parts []string
-	for _, state := range []State{New, Differs, Gone, Disabled, Unchanged} {
-		n := 0
-		for _, s := range servers {
-			if s.State == state {
-				n++
-			}
-		}
-		switch {
-		case n == 0:
-		case len(parts) == 0:
-			parts = append(parts, plural(n, "server")+" "+string(state))
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", n, state))
-		}
-	}
-	if len(parts) == 0 {
-		return "no server"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// gradeWord is a grade as it is counted.
-func gradeWord(g finding.Grade, n int) string {
-	if g == finding.Warning && n > 1 {
-		return "warnings"
-	}
-	return g.String()
-}
-
-func tally(findings []finding.Finding) string {
-	counts := map[finding.Grade]int{}
-	undecided := 0
-	for _, f := range findings {
-		if f.Undecided {
-			undecided++
-		} else if f.Grade > finding.Note {
-			counts[f.Grade]++
-		}
-	}
-	var parts []string
-	for _, g := range []finding.Grade{finding.Critical, finding.Warning, finding.Info} {
-		if counts[g] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[g], gradeWord(g, counts[g])))
-		}
-	}
-	if undecided > 0 {
-		parts = append(parts, fmt.Sprintf("%d undecided", undecided))
-	}
-	if len(parts) == 0 {
-		return "nothing has changed"
-	}
-	return strings.Join(parts, ", ")
 }

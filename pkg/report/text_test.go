@@ -73,14 +73,19 @@ func TestTextConclusion(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		findings []finding.Finding
+		servers  []Server
+		aside    []string
 		want     string
 	}{
-		{"nothing", nil, "pass: nothing has changed"},
-		{"a note", many(1, finding.Note).Findings, "pass: nothing has changed"},
-		{"several", append(many(2, finding.Critical).Findings, many(1, finding.Info).Findings...), "fail: 2 critical, 1 info"},
-		{"undecided", []finding.Finding{unreachable}, "undecided: 1 undecided"},
+		{"nothing", nil, []Server{{State: Unchanged}}, nil, "pass: nothing has changed"},
+		{"a note", many(1, finding.Note).Findings, nil, nil, "pass: nothing has changed"},
+		{"not all", nil, []Server{{State: Unchanged}, {State: Unchanged}, {State: NotChecked}}, nil, "pass: 2 servers unchanged, 1 not checked"},
+		{"none", nil, []Server{{State: NotChecked}}, nil, "pass: 1 server not checked"},
+		{"paused", nil, []Server{{State: Unchanged}}, []string{"1 server paused", "2 items disabled"}, "pass: 1 server unchanged, 1 server paused, 2 items disabled"},
+		{"several", append(many(2, finding.Critical).Findings, many(1, finding.Info).Findings...), []Server{{State: Differs}, {State: Disabled}}, nil, "fail: 2 critical, 1 info; 1 server disabled"},
+		{"undecided", []finding.Finding{unreachable}, []Server{{State: Unchanged}, {State: Unchecked}}, nil, "undecided: 1 server unchanged; 1 check could not be made"},
 	} {
-		r := &Report{Command: "ci", Findings: tt.findings, FailOn: finding.Info}
+		r := &Report{Command: "ci", Findings: tt.findings, FailOn: finding.Info, Servers: tt.servers, Aside: tt.aside}
 		r.Conclude()
 		lines := strings.Split(strings.TrimSpace(render(t, "text", r)), "\n")
 		if got := lines[len(lines)-1]; got != tt.want {
