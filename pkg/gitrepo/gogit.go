@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	git "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -41,9 +42,9 @@ func openGoGit(p place, maxObject int64) (*goGit, error) {
 	if exists(filepath.Join(p.commonDir, "objects", "info", "alternates")) {
 		return nil, errAlternates
 	}
-	fs := osfs.New(p.gitDir)
+	var fs billy.Filesystem = withoutLocks{osfs.New(p.gitDir)}
 	if p.commonDir != p.gitDir {
-		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(p.commonDir))
+		fs = dotgit.NewRepositoryFilesystem(fs, withoutLocks{osfs.New(p.commonDir)})
 	}
 	storage := filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(objectCacheSize), filesystem.Options{
 		KeepDescriptors:      true,
