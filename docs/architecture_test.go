@@ -20,6 +20,10 @@ func TestArchitecture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	exists := func(path string) bool {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
+		return err == nil
+	}
 	declared := map[string]map[string]bool{} // by the name of a package
 	entries, err := os.ReadDir(filepath.Join(root, "pkg"))
 	if err != nil {
@@ -33,10 +37,9 @@ func TestArchitecture(t *testing.T) {
 		if row := "\n| `pkg/" + e.Name() + "` |"; !strings.Contains(string(text), row) {
 			t.Errorf("docs/architecture.md has no row for pkg/%s", e.Name())
 		}
-	}
-	exists := func(path string) bool {
-		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
-		return err == nil
+		if !exists("pkg/" + e.Name() + "/doc.go") {
+			t.Errorf("pkg/%s has no doc.go, which says what it is", e.Name())
+		}
 	}
 	for i, line := range strings.Split(string(text), "\n") {
 		for _, m := range spanPattern.FindAllStringSubmatch(line, -1) {

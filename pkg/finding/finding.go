@@ -1,8 +1,3 @@
-// Package finding holds what every check returns: a finding with a stable code, a
-// grade, a summary, a detail, a place and a hint.
-//
-// Codes are part of the interface: scripts and SARIF consumers match them, so a
-// code is never renamed or given another meaning. docs/codes.md explains each.
 package finding
 
 import (

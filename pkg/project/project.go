@@ -1,13 +1,3 @@
-// Package project is one repository and what is done to it: lock, compare, gate.
-// Each is a function that returns a report; nothing here prints, exits or reads
-// the environment by itself.
-//
-// # What is started and contacted
-//
-// Lock starts and contacts what the configurations name: that is the developer's
-// own act. Compare and Gate start or contact a server, and expand variables for
-// it, only if its source is settled (see settled.go): what a pull request brings
-// is shown, not run.
 package project
 
 import (
