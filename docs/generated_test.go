@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/finding"
 )
 
@@ -32,6 +33,7 @@ func TestGeneratedParts(t *testing.T) {
 		{"README.md", "demo", func(t *testing.T) string { return fenced("text", demo(t, bin)) }},
 		{"README.md", "workflow", func(t *testing.T) string { return fenced("yaml", workflow(t, bin)) }},
 		{"docs/codes.md", "codes", func(*testing.T) string { return codesTable() }},
+		{"docs/clients.md", "clients", func(*testing.T) string { return clientsTable() }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := filepath.Join(root, filepath.FromSlash(tc.page))
@@ -168,4 +170,41 @@ func TestCutPart(t *testing.T) {
 			t.Errorf("cutPart(%q) found the part", text)
 		}
 	}
+}
+
+// clientsTable is the table of clients: where their files are, and how they read
+// them.
+func clientsTable() string {
+	var b strings.Builder
+	b.WriteString("\n| client | name | files in a repository | files of a person | member | fields | a variable | obeys `disabled` | documented |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, c := range config.Clients() {
+		variable, obeys := "none", "no"
+		if c.Variable != "" {
+			variable = "`" + c.Variable + "`"
+		}
+		if c.ObeysDisabled {
+			obeys = "yes"
+		}
+		fields := code(c.Fields)
+		if c.URLTransport != "" {
+			fields += " (an address without a type is " + c.URLTransport + ")"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s | %s | <%s> |\n", c.Name, c.ID, code(c.Files), code(c.User), code(c.Members), fields, variable, obeys, c.Documented)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// code lists words as code; the empty word is the file itself.
+func code(words []string) string {
+	if len(words) == 0 {
+		return "none"
+	}
+	out := make([]string, len(words))
+	for i, word := range words {
+		if out[i] = "`" + word + "`"; word == "" {
+			out[i] = "the file itself"
+		}
+	}
+	return strings.Join(out, ", ")
 }

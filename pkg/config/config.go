@@ -1,7 +1,6 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 )
 
 // Options say what is read.
@@ -34,9 +34,13 @@ type Options struct {
 	Home, ConfigHome, GOOS string
 	// Direct are further servers, name to URL.
 	Direct map[string]string
-	// AllowLiteral reports whether a run of text that looks like a secret, by its
-	// hash, is accepted in the source of a server; nil accepts none.
-	AllowLiteral func(server string, run canonical.Digest) bool
+	// Locked is the source that the lockfile has for a server, or nil. Of entries that
+	// differ the one that says the same keeps the plain name, and what its
+	// AllowLiteral names is accepted there.
+	Locked func(server string) *source.Source
+	// AllowLiteral are servers in whose sources all that looks like a secret is
+	// accepted.
+	AllowLiteral []string
 }
 
 // Server is one configured server.
@@ -106,6 +110,27 @@ func (e *FileError) Finding() finding.Finding {
 	return f
 }
 
+func (o *Options) locked(server string) *source.Source {
+	if o.Locked == nil {
+		return nil
+	}
+	return o.Locked(server)
+}
+
+// accepts reports whether a run that looks like a secret is accepted in the source
+// of a server, by any name that the server may get.
+func (o *Options) accepts(e *entry, run canonical.Digest) bool {
+	for _, name := range []string{e.name, e.name + "@" + e.clientID()} {
+		if slices.Contains(o.AllowLiteral, name) {
+			return true
+		}
+		if locked := o.locked(name); locked != nil && slices.Contains(locked.AllowLiteral, run) {
+			return true
+		}
+	}
+	return false
+}
+
 // Load reads the configurations. The error holds a [*FileError] for each file that
 // cannot be read, joined; bad entries are no error but stand in the set.
 func Load(ctx context.Context, o Options) (*Set, error) {
@@ -119,13 +144,13 @@ func Load(ctx context.Context, o Options) (*Set, error) {
 	if len(l.failed) > 0 {
 		return nil, errors.Join(l.failed...)
 	}
-	set := merge(l.entries)
+	set := merge(l.entries, o.locked)
 	set.Read = slices.Sorted(maps.Keys(l.read))
 	unread, err := l.unread(ctx)
 	if err != nil {
 		return nil, err
 	}
-	set.Findings = append(set.Findings, unread...)
+	set.Findings = slices.Concat(set.Findings, l.noted, unread)
 	finding.Sort(set.Findings)
 	return set, nil
 }

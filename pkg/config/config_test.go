@@ -1,7 +1,6 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 )
 
 // wanted is what a file of testdata/clients expects.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 )
 
 // maxExpanded bounds one text after its variables are expanded, in bytes.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/source"
 )
 
 // environment looks variables up in a map.

@@ -11,25 +11,28 @@ import (
 
 // parse reads the text of a file into entries.
 func (f *file) parse(src []byte) *FileError {
-	read, ok := parsers[strings.ToLower(path.Ext(f.name))]
+	read, ok := parserOf(f.name)
 	if !ok {
 		return &FileError{File: f.name, Detail: "the syntax is not known", Hint: "name it .json, .jsonc, .toml, .yaml or .yml"}
 	}
+	if f.client.shared && !f.named && !f.client.mayHold(src) {
+		return nil // settings of another kind, whose form is nothing to us
+	}
 	root, err := read(src)
 	if err == nil && root.kind != object {
-		if f.client.common && !f.named {
+		if f.client.shared && !f.named {
 			return nil
 		}
 		err = &syntaxError{root.line, 0, string(root.kind) + " stands where an object must"}
 	}
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
-		if f.client.gateway && !f.named && (kubernetes.Match(src) || f.client.common && !maybeGateway(src)) {
+		if f.client.gateway && !f.named && kubernetes.Match(src) {
 			return nil
 		}
-		return &FileError{File: f.name, Line: syntax.line, Column: syntax.column, Detail: syntax.detail, Hint: "mend the file"}
+		return &FileError{File: f.name, Line: syntax.line, Column: syntax.column, Detail: syntax.detail, Hint: "correct the file"}
 	} else if err != nil {
-		return &FileError{File: f.name, Detail: "the file cannot be read", Hint: "mend the file", Err: err}
+		return &FileError{File: f.name, Detail: "the file cannot be read", Hint: "correct the file", Err: err}
 	}
 	if f.client.gateway || f.client == &anyClient {
 		if targets := gatewayTargets(root); len(targets) > 0 {
@@ -40,20 +43,34 @@ func (f *file) parse(src []byte) *FileError {
 	switch {
 	case f.client.gateway && f.named:
 		f.client = &anyClient
-	case f.client.gateway && f.client.common:
+	case f.client.gateway && f.client.shared:
 		return nil
 	}
 	return f.servers(root)
+}
+
+// parserOf returns how a file of that name is read.
+func parserOf(name string) (func(src []byte) (*node, error), bool) {
+	read, ok := parsers[strings.ToLower(path.Ext(name))]
+	return read, ok
 }
 
 // kubernetes marks a resource of Kubernetes, which has file names and members
 // alike.
 var kubernetes = regexp.MustCompile(`(?m)^apiVersion:`)
 
-// maybeGateway reports whether a text that could not be read may be a configuration
-// of the gateway with MCP targets.
-func maybeGateway(src []byte) bool {
-	return bytes.Contains(src, []byte("mcp")) && bytes.Contains(src, []byte("targets"))
+// mayHold reports whether a text may name servers in the way of a client. Names can
+// be written with escapes.
+func (c *client) mayHold(src []byte) bool {
+	if bytes.Contains(src, []byte(`\`)) && bytes.Contains(src, []byte(`\u`)) || bytes.Contains(src, []byte(`\x`)) {
+		return true
+	}
+	if c.gateway {
+		return bytes.Contains(src, []byte("mcp")) && bytes.Contains(src, []byte("targets"))
+	}
+	return slices.ContainsFunc(c.containers, func(keys []string) bool {
+		return len(keys) > 0 && bytes.Contains(src, []byte(keys[len(keys)-1]))
+	})
 }
 
 // servers reads the containers of a client's file.
@@ -69,23 +86,42 @@ func (f *file) servers(root *node) *FileError {
 				break
 			}
 		}
-		if n == nil {
+		switch {
+		case n == nil:
 			continue
-		}
-		found = true
-		if slices.Equal(container, mcp) && n.kind == object {
+		case len(container) == 0:
+			if n = flatServers(root); found || n == nil {
+				continue
+			}
+		case slices.Equal(container, mcp) && n.kind == object:
 			n = &node{kind: object, line: n.line, members: openCodeServers(n)}
 		}
+		found = true
 		if err := f.container(n); err != nil {
 			return err
 		}
 	}
 	if f.named && !found {
-		return &FileError{File: f.name, Detail: "no servers stand in this file", Hint: "servers stand under mcpServers, servers, mcp, context_servers or mcp_servers, and targets under mcp"}
+		return &FileError{File: f.name, Detail: "no servers are in this file", Hint: "servers are under mcpServers, servers, mcp, context_servers or mcp_servers, and targets under mcp"}
 	}
 	f.loader.read[f.name] = true
-	f.exclude(root)
+	f.geminiSettings(root)
 	return nil
+}
+
+// flatServers are the members of a file that has servers and nothing around them, as
+// plugins do; nil where there is none.
+func flatServers(root *node) *node {
+	n := &node{kind: object, line: root.line}
+	for _, m := range root.members {
+		if describes(m.value) {
+			n.members = append(n.members, m)
+		}
+	}
+	if len(n.members) == 0 {
+		return nil
+	}
+	return n
 }
 
 // openCodeServers returns the servers of OpenCode's member mcp. Older versions have
@@ -123,12 +159,16 @@ func describes(n *node) bool {
 // container reads servers out of an object of entries, or a list of entries that
 // have a name.
 func (f *file) container(n *node) *FileError {
-	switch n.kind {
-	case object:
+	switch {
+	case n.kind == object:
 		for _, m := range n.members {
-			f.add(m.key, m.line, m.value)
+			if !comment(m) {
+				f.add(m.key, m.line, m.value)
+			}
 		}
-	case array:
+	case f.client.id == pluginID && (n.kind == text || n.kind == array):
+		return f.pluginFiles(n)
+	case n.kind == array:
 		for _, item := range n.items {
 			name := item.get("name")
 			if name == nil || name.kind != text {
@@ -137,13 +177,60 @@ func (f *file) container(n *node) *FileError {
 			f.add(name.text, item.line, item)
 		}
 	default:
-		return &FileError{File: f.name, Line: n.line, Detail: string(n.kind) + " stands where the servers must", Hint: "mend the file"}
+		return &FileError{File: f.name, Line: n.line, Detail: string(n.kind) + " stands where the servers must", Hint: "correct the file"}
 	}
 	return nil
 }
 
-// exclude switches off what Gemini CLI's lists of names leave out.
-func (f *file) exclude(root *node) {
+// comment reports a member that people write among servers to say something.
+func comment(m member) bool {
+	return m.value.kind != object && (strings.HasPrefix(m.key, "_") || strings.HasPrefix(m.key, "//") || strings.HasPrefix(m.key, "$") || m.key == "comment")
+}
+
+// pluginID is the client whose file may name the files that hold its servers.
+const pluginID = "claude-plugin"
+
+// pluginFiles reads the files that a plugin names in place of servers.
+func (f *file) pluginFiles(n *node) *FileError {
+	items := n.items
+	if n.kind == text {
+		items = []*node{n}
+	}
+	for _, item := range items {
+		switch item.kind {
+		case object:
+			if err := f.container(item); err != nil {
+				return err
+			}
+		case text:
+			name, inside := f.loader.locate(path.Join(f.folder(), strings.TrimPrefix(item.text, "${CLAUDE_PLUGIN_ROOT}/")))
+			if !inside || f.loader.read[name] {
+				continue // what is outside of the repository is not the plugin's
+			}
+			f.loader.load(&file{name: name, inside: true, client: &clients[0], loader: f.loader})
+		default:
+			return &FileError{File: f.name, Line: item.line, Detail: string(item.kind) + " stands where servers or the name of a file must", Hint: "correct the file"}
+		}
+	}
+	return nil
+}
+
+// folder is the folder of the plugin or extension whose file this is, relative to
+// the repository's root; "" is the root.
+func (f *file) folder() string {
+	dir := path.Dir(f.name)
+	if f.client.id == pluginID {
+		dir = path.Dir(dir)
+	}
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+// geminiSettings reads the members that Gemini CLI and its kin have beside servers:
+// lists of names that leave servers out, and a command that is one.
+func (f *file) geminiSettings(root *node) {
 	lists := root.get("mcp")
 	if f.client.dialect != dollar || lists == nil {
 		return
@@ -153,6 +240,17 @@ func (f *file) exclude(root *node) {
 		if e.file == f && (named(lists.get("excluded"), e.name) || allowed != nil && !named(allowed, e.name)) {
 			e.disabled = true
 		}
+	}
+	if command := lists.get("serverCommand"); command != nil {
+		words := &node{kind: array, line: command.line}
+		for _, word := range strings.Fields(command.text) {
+			words.items = append(words.items, &node{kind: text, line: command.line, text: word})
+		}
+		entry := &node{kind: object, line: command.line, members: []member{{"command", command.line, words}}}
+		if strings.ContainsAny(command.text, "\"'\\|&;<>()`*?") {
+			entry = &node{kind: text, line: command.line} // a shell would read it in its own way
+		}
+		f.add("mcp", command.line, entry)
 	}
 }
 

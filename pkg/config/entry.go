@@ -1,14 +1,15 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 )
 
 const maxName = 256
@@ -41,6 +42,7 @@ type entry struct {
 	declared source.Transport // by type or transport
 	implied  source.Transport // by the member that holds the url
 	switched *bool            // what disabled or enabled said first
+	auto     bool             // nothing says how the url is reached: the client tries HTTP, then SSE
 }
 
 func (e *entry) dialect() dialect {
@@ -77,12 +79,36 @@ func (f *file) add(name string, line int, n *node) {
 		e.bad(line, "%s stands where the server's entry must", n.kind)
 		return
 	}
+	if nested := n.get("config"); f.client.id == "goose" && nested != nil {
+		n = &node{kind: object, line: n.line, members: slices.Concat(n.members, nested.members)}
+	}
+	if why := f.client.notASource(n); why != "" {
+		f.loader.entries = f.loader.entries[:len(f.loader.entries)-1]
+		f.loader.noted = append(f.loader.noted, finding.New(finding.ConfigUnread, e.place(line), fmt.Sprintf("%s %s", name, why)))
+		return
+	}
 	for _, m := range n.members {
 		if read, ok := fields[m.key]; ok && m.value.kind != null {
 			read(e, m)
 		}
 	}
 	e.finish()
+}
+
+// notASource says why an entry names something else than a command or an address, or
+// "".
+func (c *client) notASource(n *node) string {
+	if n.get("command") != nil || n.get("url") != nil || n.get("cmd") != nil || n.get("uri") != nil {
+		return ""
+	}
+	kind := n.get("type")
+	switch {
+	case c.id == "zed" && (n.get("settings") != nil || n.get("source") != nil):
+		return "is started by an extension of Zed: what that is cannot be read here"
+	case c.id == "goose" && kind != nil && slices.Contains([]string{"builtin", "platform", "frontend"}, kind.text):
+		return "is a part of Goose and no MCP server of its own"
+	}
+	return ""
 }
 
 func directEntry(o *Options, name, url string) *entry {
@@ -129,7 +155,7 @@ func (e *entry) finish() {
 	case e.implied != "":
 		l.transport = e.implied
 	default:
-		l.transport = source.HTTP
+		l.transport, e.auto = source.HTTP, e.file != nil
 	}
 	if !stdio {
 		l.command, l.args, l.cwd, l.env, l.envFile = nil, nil, nil, nil, nil

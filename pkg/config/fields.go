@@ -1,13 +1,17 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
+	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 )
 
 // fields are the members of an entry that decide what runs and who receives what,
@@ -29,6 +33,16 @@ var fields = map[string]func(*entry, member){
 	"enabled":   func(e *entry, m member) { e.turn(m, false) },
 
 	"environment": (*entry).addEnv, // OpenCode
+
+	// Warp and Junie
+	"working_directory": (*entry).setCwd,
+	"workingDirectory":  (*entry).setCwd,
+
+	// Goose
+	"cmd":      (*entry).setCommand,
+	"envs":     (*entry).addEnv,
+	"env_keys": (*entry).forwardEnv,
+	"uri":      func(e *entry, m member) { e.setURL(m, "") },
 
 	"requestOptions": (*entry).addRequestOptions, // Continue
 
@@ -80,7 +94,7 @@ func (e *entry) template(m member) template {
 		e.bad(m.line, "%s holds a null character", m.key)
 		return nil
 	}
-	t, err := readTemplate(e.dialect(), s)
+	t, err := readTemplate(e.dialect(), e.rooted(s))
 	if err != nil {
 		e.bad(m.line, "%s: %v", m.key, err)
 	}
@@ -88,6 +102,20 @@ func (e *entry) template(m member) template {
 		t[0].line = m.line
 	}
 	return t
+}
+
+// rooted puts the folder of a plugin or extension in place of the names that their
+// clients have for it.
+func (e *entry) rooted(s string) string {
+	if e.file == nil || !e.file.inside || !strings.Contains(s, "${") {
+		return s
+	}
+	root := "${workspaceFolder}"
+	if dir := e.file.folder(); dir != "" && (e.file.client.id == "gemini-extension" || path.Base(dir) != dir || e.file.client.id == pluginID) {
+		root += "/" + dir
+	}
+	return strings.NewReplacer("${CLAUDE_PLUGIN_ROOT}", root, "${extensionPath}", root,
+		"${CLAUDE_PROJECT_DIR}", "${workspaceFolder}", "${workspacePath}", "${workspaceFolder}").Replace(s)
 }
 
 // setCommand reads a command as one word, as a list with its arguments, or as the
@@ -154,10 +182,7 @@ func (e *entry) setURL(m member, implied source.Transport) {
 	}
 	t := e.template(m)
 	if len(t) == 0 {
-		if m.value.kind == text && len(e.problems) == 0 {
-			e.bad(m.line, "the url is empty")
-		}
-		return
+		return // an empty one is as none: finish says so where there is no command
 	}
 	e.launch.url, e.implied = t, implied
 	if problem := judgeURL(t); problem != "" {
@@ -167,7 +192,7 @@ func (e *entry) setURL(m member, implied source.Transport) {
 
 func (e *entry) declare(m member) {
 	s, ok := e.text(m)
-	if !ok {
+	if !ok || s == "" {
 		return
 	}
 	t, ok := transports[s]
@@ -191,7 +216,13 @@ func (e *entry) turn(m member, off bool) {
 	if e.switched != nil && *e.switched != disabled {
 		e.bad(m.line, "the entry is both enabled and disabled")
 	}
-	e.switched, e.disabled = &disabled, disabled
+	e.switched = &disabled
+	if disabled && !e.file.client.obeys {
+		e.notes = append(e.notes, finding.New(finding.ServerDisabled, e.place(m.line),
+			fmt.Sprintf("%s is written as switched off, which %s does not obey: it counts as on", e.name, e.file.client.name)))
+		return
+	}
+	e.disabled = disabled
 }
 
 func (e *entry) addEnv(m member) {
@@ -204,13 +235,19 @@ func (e *entry) addHeaders(m member) {
 
 // addMap reads an object of strings into values.
 func (e *entry) addMap(values map[string]template, m member, what string, valid func(string) bool) map[string]template {
+	if m.value.kind == array && len(m.value.items) == 0 {
+		return values // as PHP writes an empty object
+	}
 	if m.value.kind != object {
 		e.bad(m.line, "%s stands where %s must be an object of strings", m.value.kind, m.key)
 		return values
 	}
 	for _, v := range m.value.members {
-		if v.value.kind == null {
+		switch v.value.kind {
+		case null:
 			continue
+		case number, boolean:
+			v.value = plainText(v.value)
 		}
 		if !valid(v.key) {
 			e.bad(v.line, "%q is no name of a %s", v.key, what)
@@ -219,6 +256,15 @@ func (e *entry) addMap(values map[string]template, m member, what string, valid 
 		values = e.put(values, v, what, e.template(v))
 	}
 	return values
+}
+
+// plainText is a number or boolean as the string that clients make of it.
+func plainText(n *node) *node {
+	word := n.text
+	if n.kind == boolean {
+		word = strconv.FormatBool(n.yes)
+	}
+	return &node{kind: text, line: n.line, text: word}
 }
 
 // put adds a value, whose name must not be there already. Header names are the

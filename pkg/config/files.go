@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"agentgateway-lock/pkg/finding"
 )
 
 // The bounds of what is read. A user's own files grow with use, those of a
@@ -25,7 +27,8 @@ type loader struct {
 	o       *Options
 	entries []*entry
 	failed  []error
-	read    map[string]bool // names of places, of configurations that were read
+	noted   []finding.Finding // what is no server and must not go in silence
+	read    map[string]bool   // names of places, of configurations that were read
 }
 
 // file is a configuration while it is read.
@@ -73,29 +76,48 @@ func (l *loader) files(ctx context.Context) error {
 
 // known reads a file of the table where it exists, or all that a pattern fits.
 func (l *loader) known(c *client, name string, inside bool) {
-	dir, base := path.Split(name)
-	suffix, pattern := strings.CutPrefix(base, "*")
-	if !pattern {
-		l.load(&file{name: name, inside: inside, client: c, loader: l})
-		return
+	for _, found := range l.matching(name, inside) {
+		l.load(&file{name: found, inside: inside, client: c, loader: l})
 	}
-	dir = strings.TrimSuffix(dir, "/")
+}
+
+// matching are the paths that a pattern may mean: one without * itself, whether or
+// not it exists, else what is there.
+func (l *loader) matching(pattern string, inside bool) []string {
+	at := strings.IndexByte(pattern, '*')
+	if at < 0 {
+		return []string{pattern}
+	}
+	dir := strings.TrimSuffix(pattern[:at], "/")
+	element, rest, below := strings.Cut(pattern[at:], "/")
+	prefix := dir + "/"
+	if dir == "" {
+		dir, prefix = ".", ""
+	}
 	found, err := l.folder(dir, inside)
 	if err != nil {
 		if !absent(err) {
 			l.fail(&FileError{File: dir, Detail: "the folder cannot be read", Hint: "look at its permissions", Err: err})
 		}
-		return
+		return nil
 	}
 	if len(found) > maxFolder {
-		l.fail(&FileError{File: dir, Detail: "the folder holds more than 1000 files", Hint: "name the right ones with --config"})
-		return
+		if dir != "." {
+			l.fail(&FileError{File: dir, Detail: "the folder holds more than 1000 files", Hint: "name the right ones with --config"})
+		}
+		return nil
 	}
+	var names []string
 	for _, f := range found {
-		if strings.HasSuffix(f.Name(), suffix) {
-			l.load(&file{name: dir + "/" + f.Name(), inside: inside, client: c, loader: l})
+		switch name := prefix + f.Name(); {
+		case !strings.HasSuffix(f.Name(), element[1:]):
+		case below:
+			names = append(names, l.matching(name+"/"+rest, inside)...)
+		default:
+			names = append(names, name)
 		}
 	}
+	return names
 }
 
 // named reads a file of Options.Files.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"agentgateway-lock/pkg/source"
 )
 
 // fuzz feeds texts to the reader of one file. Whatever the text: no panic, an

@@ -1,9 +1,10 @@
 package config
 
 import (
-	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
+
+	"agentgateway-lock/pkg/source"
 )
 
 // target is one MCP server behind the gateway, with the policies that apply to it,

@@ -45,7 +45,6 @@ func (e *entry) spots() []spot {
 // those that are accepted; the others leave the server undecided. What is found is
 // shown by its length alone.
 func (e *entry) judgeLiterals() []canonical.Digest {
-	allowed := e.options.AllowLiteral
 	var (
 		accepted             []canonical.Digest
 		shown, found, advice []string
@@ -60,7 +59,7 @@ func (e *entry) judgeLiterals() []canonical.Digest {
 			case r.note:
 				e.notes = append(e.notes, finding.New(finding.SourceCapability, e.place(s.line(e)),
 					fmt.Sprintf("an address of %s holds %d characters that look generated: whoever knows it may be able to use it", e.name, r.end-r.start)))
-			case allowed != nil && allowed(e.name, hash):
+			case e.options.accepts(e, hash):
 				accepted = append(accepted, hash)
 			default:
 				refused = append(refused, r)

@@ -13,6 +13,7 @@ const (
 	common     dialect = iota
 	dollar             // also $VAR
 	shell              // also $VAR, and $$ is a dollar sign
+	shellWords         // also $VAR; $(command) runs one
 	openCode           // also {env:VAR}
 	expression         // also ${{ secrets.VAR }} and ${{ inputs.ID }}
 )
@@ -137,7 +138,10 @@ func (d dialect) next(s string) (ref *reference, plain string, size int, err err
 		ref, err := braces(s[2:end])
 		return ref, "", end + 1, err
 	}
-	if s[0] == '$' && (d == dollar || d == shell) {
+	if d == shellWords && (strings.HasPrefix(s, "$(") || strings.HasPrefix(s, "${(")) {
+		return nil, "", 0, fmt.Errorf("$(…) runs a command that the lockfile cannot record")
+	}
+	if s[0] == '$' && (d == dollar || d == shell || d == shellWords) {
 		if name := variableName.FindString(s[1:]); name != "" {
 			ref, err := variable(name)
 			return ref, "", 1 + len(name), err

@@ -62,9 +62,11 @@ func (e *syntaxError) Error() string {
 var parsers = map[string]func(src []byte) (*node, error){
 	".json":  parseJSON,
 	".jsonc": parseJSON,
-	".toml":  parseTOML,
-	".yaml":  parseYAML,
-	".yml":   parseYAML,
+
+	".code-workspace": parseJSON,
+	".toml":           parseTOML,
+	".yaml":           parseYAML,
+	".yml":            parseYAML,
 }
 
 // forbiddenMember is why a member name is refused in every syntax, or "".

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -92,19 +91,14 @@ func searched(name string) bool {
 // holds reports whether a file has a known name and seems to name servers.
 func (l *loader) holds(name string) bool {
 	c := clientOf(name)
-	if c == nil || c.common {
+	if c == nil || c.shared {
 		return false
 	}
 	src, err := l.readFile(name, true, maxFile)
 	if err != nil {
 		return false
 	}
-	if c.gateway {
-		return maybeGateway(src)
-	}
-	return slices.ContainsFunc(c.containers, func(keys []string) bool {
-		return bytes.Contains(src, []byte(keys[len(keys)-1]))
-	})
+	return c.mayHold(src)
 }
 
 // clientOf is the client whose file a path ends in, by the longest known path, or

@@ -1,12 +1,12 @@
 package crawl_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/crawl"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 

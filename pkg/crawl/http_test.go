@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -21,6 +20,7 @@ import (
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bufio"
 	"bytes"
 	"context"
@@ -16,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/source"
 )
 
 // maxNotice bounds one event of a stream that is listened to, in bytes.

@@ -1,13 +1,13 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"agentgateway-lock/cmd/mockupstream/upstream"
+	"agentgateway-lock/pkg/source"
 )
 
 func TestListen(t *testing.T) {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,13 +40,13 @@ func TestValuesInErrors(t *testing.T) {
 			w.Header().Set("Location", "https://elsewhere.example/"+secretValue)
 			w.WriteHeader(http.StatusFound)
 		},
-		"RPC error": func(w http.ResponseWriter, _ *http.Request) {
+		"RPC error": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":%q}}`, "bad token "+secretValue)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, idOf(r), "bad token "+secretValue)
 		},
-		"version": func(w http.ResponseWriter, _ *http.Request) {
+		"version": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%q,"capabilities":{}}}`, secretValue)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{}}}`, idOf(r), secretValue)
 		},
 	}
 	for name, answer := range answers {
@@ -82,6 +83,15 @@ func TestValuesInErrors(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// idOf is the id of a request.
+func idOf(r *http.Request) string {
+	var request struct{ ID json.RawMessage }
+	if json.NewDecoder(r.Body).Decode(&request) != nil || request.ID == nil {
+		return "null"
+	}
+	return string(request.ID)
 }
 
 func checkHidden(t *testing.T, err error) {

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/source"
 )
 
 // The protocol versions, newest first. The first has no initialize.

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bufio"
 	"bytes"
 	"encoding/binary"
@@ -19,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"crypto/x509"
 	"net"
@@ -9,6 +8,7 @@ import (
 	"net/url"
 
 	"agentgateway-lock/pkg/config"
+	"agentgateway-lock/pkg/source"
 )
 
 // A Target is one server with all that is needed to start or contact it.

@@ -347,7 +347,7 @@ func (p *Project) withSource(s *subject, changes []drift.Change) []drift.Change 
 	if s.locked.Source.AllowPrivate != s.source.AllowPrivate {
 		add("source.allowPrivate", "private addresses are now allowed")
 	}
-	if !slices.Equal(s.locked.Source.AllowLiteral, s.source.AllowLiteral) {
+	if s.source.AllowLiteral != nil && !slices.Equal(s.locked.Source.AllowLiteral, s.source.AllowLiteral) {
 		add("source.allowLiteral", "other words that look like secrets are now accepted")
 	}
 	if len(aspects) == 0 {

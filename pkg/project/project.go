@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/settled"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -281,9 +281,12 @@ func (p *Project) configuredIn(ctx context.Context, repository fs.FS, file *lock
 		Root: p.Root, Repository: repository, Files: p.options.Configs, UserConfigs: p.options.UserConfigs,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },
 		Home: p.Env.Home, ConfigHome: p.Env.ConfigHome, GOOS: p.Env.GOOS, Direct: p.options.Direct,
-		AllowLiteral: func(server string, run canonical.Digest) bool {
-			locked := file.Server(server)
-			return slices.Contains(accept, server) || locked != nil && locked.Source != nil && slices.Contains(locked.Source.AllowLiteral, run)
+		AllowLiteral: accept,
+		Locked: func(server string) *source.Source {
+			if locked := file.Server(server); locked != nil {
+				return locked.Source
+			}
+			return nil
 		},
 	})
 	var invalid *config.FileError
