@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -80,7 +81,7 @@ func newCore(t *testing.T, targets ...string) *core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, _ := extmcp.NewServer(serve.NewHooks(c.p, time.Now, func(processor.Verdict) {}))
+	server, _ := extmcp.NewServer(serve.NewHooks(c.p, time.Now, func(processor.Verdict, time.Duration) {}), nil)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -161,11 +160,12 @@ func TestHeaderMutations(t *testing.T) {
 
 func TestTheSecretIsABearerToken(t *testing.T) {
 	secrets := make(chan []string, 4)
-	g := newGuard(t, grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	g := newGuard(t)
+	g.onRequest = func(ctx context.Context, _ *extmcp.McpRequest) (*extmcp.McpRequestResult, error) {
 		md, _ := metadata.FromIncomingContext(ctx)
 		secrets <- append(md.Get("authorization"), md.Get(":authority")...)
-		return handler(ctx, in)
-	}))
+		return &extmcp.McpRequestResult{Result: &extmcp.McpRequestResult_Pass{}}, nil
+	}
 	w := newWorld(t, func(c *gatewaydouble.Config) {
 		c.Processors = []gatewaydouble.Processor{g.processor(map[string]gatewaydouble.Phase{"tools/call": gatewaydouble.Request})}
 		c.Processors[0].Secret = "s3cret"

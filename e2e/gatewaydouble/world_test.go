@@ -177,7 +177,7 @@ func startGuard(t *testing.T, host string, options ...grpc.ServerOption) *guard 
 	if network == "tcp" {
 		g.host = listener.Addr().String()
 	}
-	g.server, _ = extmcp.NewServer(g, options...)
+	g.server, _ = extmcp.NewServer(g, nil, options...)
 	done := make(chan error, 1)
 	go func() { done <- g.server.Serve(listener) }()
 	t.Cleanup(func() {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	sync "sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -32,7 +35,7 @@ func dial(t *testing.T) *grpc.ClientConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, _ := extmcp.NewServer(echo{})
+	server, _ := extmcp.NewServer(echo{}, nil)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -101,5 +104,90 @@ func TestServerTellsHealthAndServices(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("reflection does not list the service: %v", answer)
+	}
+}
+
+// waiting answers when it is let.
+type waiting struct {
+	extmcp.UnimplementedExtMcpServer
+
+	begun, let chan struct{}
+}
+
+func (w waiting) CheckResponse(context.Context, *extmcp.McpResponse) (*extmcp.McpResponseResult, error) {
+	w.begun <- struct{}{}
+	<-w.let
+	return &extmcp.McpResponseResult{Result: &extmcp.McpResponseResult_Pass{Pass: &extmcp.Pass{}}}, nil
+}
+
+// counted counts what is written to a connection.
+type counted struct {
+	net.Conn
+	written *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+// The body of a call is not read before it is its turn, and then the call is
+// answered.
+func TestCallsWaitForTheirTurn(t *testing.T) {
+	w := waiting{begun: make(chan struct{}), let: make(chan struct{})}
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, _ := extmcp.NewServer(w, nil)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	var written atomic.Int64
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(
+		func(ctx context.Context, _ string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			return counted{c, &written}, err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := extmcp.NewExtMcpClient(conn)
+	var all sync.WaitGroup
+	ask := func(size int) {
+		all.Go(func() {
+			if answer, err := client.CheckResponse(t.Context(), &extmcp.McpResponse{McpResponse: make([]byte, size)}); err != nil || answer.GetPass() == nil {
+				t.Errorf("%v %v", answer, err)
+			}
+		})
+	}
+	for range extmcp.MessagesInFlight {
+		ask(1)
+		<-w.begun
+	}
+	const late, size = 6, 8 << 20
+	for range late {
+		ask(size)
+	}
+	select {
+	case <-w.begun:
+		t.Error("more calls than have a turn are answered")
+	case <-time.After(100 * time.Millisecond): // no event tells that nothing happens
+	}
+	if n := written.Load(); n > late*256<<10 {
+		t.Errorf("%d bytes of calls that wait were taken", n)
+	}
+	go func() {
+		for range w.begun { //nolint:revive // each is let
+		}
+	}()
+	close(w.let)
+	all.Wait()
+	close(w.begun)
+	_ = conn.Close()
+	server.Stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

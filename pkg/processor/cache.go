@@ -12,7 +12,7 @@ import (
 // The bounds of what a policy remembers of verdicts.
 const (
 	cachePages = 256
-	cacheSize  = 64 << 20
+	cacheSize  = 32 << 20
 )
 
 // cache remembers the verdicts on list results of one policy. A result is found by

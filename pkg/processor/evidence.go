@@ -13,7 +13,7 @@ import (
 const (
 	// evidenceSize is about how many bytes all evidence may take. Each service has
 	// an even share, and at least minShare; the items of the policy always fit.
-	evidenceSize = 64 << 20
+	evidenceSize = 32 << 20
 	minShare     = 1 << 20
 	// maxUnknown is how many names that no policy holds are kept in one scope, and
 	// maxName how long those may be.

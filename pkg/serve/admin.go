@@ -2,7 +2,11 @@ package serve
 
 import (
 	"encoding/json"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"agentgateway-lock/pkg/processor"
@@ -10,6 +14,40 @@ import (
 	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
 )
+
+// adminServer answers quickly or not at all: who asks is not known.
+func (d *Daemon) adminServer() *http.Server {
+	return &http.Server{
+		Handler:           d.guardAdmin(d.adminHandler()),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 60 * time.Second,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(d.config.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// guardAdmin refuses what a page in somebody's browser sends: a request for a host
+// name that is another's, which may have been pointed at this machine, or from
+// another origin. An address cannot be pointed elsewhere.
+func (d *Daemon) guardAdmin(next http.Handler) http.Handler {
+	_, isSocket := unixPath(d.config.Admin)
+	own, _, _ := net.SplitHostPort(d.config.Admin)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+		_, notAddress := netip.ParseAddr(host)
+		origin := r.Header.Get("Origin")
+		switch {
+		case !isSocket && notAddress != nil && host != "localhost" && !(own != "" && strings.EqualFold(host, own)):
+			writeJSON(w, http.StatusMisdirectedRequest, map[string]string{"error": "ask by address, localhost, or the name that --admin gives"})
+		case origin != "" && origin != "http://"+r.Host:
+			writeJSON(w, http.StatusForbidden, map[string]string{"error": "a request of another origin"})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
 
 // adminHandler serves what is to be known of the processor. Nothing it serves is
 // secret, and nothing can be changed by it.

@@ -28,7 +28,7 @@ type DenyLine struct {
 func ParseDeny(data []byte) []DenyLine {
 	var lines []DenyLine
 	n := 0
-	for text := range strings.Lines(string(data)) {
+	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) { // which some editors begin files with
 		n++
 		if text = strings.TrimSpace(text); text != "" && text[0] != '#' {
 			lines = append(lines, DenyLine{n, text})

@@ -31,6 +31,8 @@ func TestDenyLines(t *testing.T) {
 		"instructions files":             {{Server: "files", Kind: surface.KindInstructions}},
 		"resourceTemplate files/a://{b}": {{Server: "files", Kind: surface.KindResourceTemplate, Name: "a://{b}"}},
 		"# files\n\nfiles/a\nfiles/b\n":  {{Server: "files", Name: "a"}, {Server: "files", Name: "b"}},
+		"\ufefffiles\nweb/get":           {{Server: "files"}, {Server: "web", Name: "get"}}, // an editor's mark
+		"\xff\xfef\x00i\x00":             nil,                                               // UTF-16 is none of it
 		"":                               nil,
 		"none":                           nil,
 		"none/read":                      nil,

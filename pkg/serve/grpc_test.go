@@ -33,7 +33,7 @@ func dial(tb testing.TB, network string, impl extmcp.ExtMcpServer) extmcp.ExtMcp
 	if target == "" {
 		target = listener.Addr().String()
 	}
-	server, _ := extmcp.NewServer(impl)
+	server, _ := extmcp.NewServer(impl, nil)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -134,7 +134,7 @@ func TestPanicWhileAVerdictIsNotedIsADenial(t *testing.T) {
 	}
 	p := processor.New()
 	p.SetPolicy(policy)
-	hooks := serve.NewHooks(p, time.Now, func(processor.Verdict) { panic("the log is gone") })
+	hooks := serve.NewHooks(p, time.Now, func(processor.Verdict, time.Duration) { panic("the log is gone") })
 	asked, err := hooks.CheckRequest(t.Context(), &extmcp.McpRequest{ServiceNames: []string{"files"}, Method: "ping"})
 	if err != nil || codeOf(t, asked.GetError()) != processor.DeniedInternal {
 		t.Errorf("%v %v", asked, err)

@@ -77,7 +77,7 @@ func busy(tb testing.TB, definitions []string) (*processor.Processor, extmcp.Ext
 	}
 	p := processor.New()
 	p.SetPolicy(policy)
-	hooks := serve.NewHooks(p, time.Now, func(processor.Verdict) {})
+	hooks := serve.NewHooks(p, time.Now, func(processor.Verdict, time.Duration) {})
 	page := &extmcp.McpResponse{ServiceNames: []string{"files"}, Method: "tools/list", McpResponse: []byte(tools(definitions...))}
 	mustPass(tb, hooks, page)
 	return p, hooks, page

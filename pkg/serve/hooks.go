@@ -12,9 +12,10 @@ import (
 
 // NewHooks returns the ExtMCP service that answers the gateway with the verdicts of
 // a processor. A denial is an error in the answer and never a gRPC status, which the
-// gateway takes for an outage. judged is told of each verdict before the hook is
-// answered: it must not block, and where it panics the hook is denied.
-func NewHooks(p *processor.Processor, now func() time.Time, judged func(processor.Verdict)) extmcp.ExtMcpServer {
+// gateway takes for an outage. judged is told of each verdict, and of the time
+// that it took, before the hook is answered: it must not block, and where it panics
+// the hook is denied.
+func NewHooks(p *processor.Processor, now func() time.Time, judged func(processor.Verdict, time.Duration)) extmcp.ExtMcpServer {
 	return &hooks{processor: p, now: now, judged: judged}
 }
 
@@ -23,7 +24,7 @@ type hooks struct {
 
 	processor *processor.Processor
 	now       func() time.Time
-	judged    func(processor.Verdict)
+	judged    func(processor.Verdict, time.Duration)
 }
 
 // The answers that let a message go on as it is. They are shared.
@@ -61,11 +62,12 @@ func (h *hooks) CheckResponse(_ context.Context, in *extmcp.McpResponse) (*extmc
 
 // judge reads the metadata of a route and asks for the verdict.
 func (h *hooks) judge(m *processor.Message, metadata *structpb.Struct) processor.Verdict {
+	began := time.Now()
 	names := ""
 	m.BadMetadata = !text(metadata, "names", &names) || !text(metadata, "scope", &m.Scope)
 	m.Names = processor.NameMode(names)
 	v := h.processor.Judge(m)
-	h.tell(&v)
+	h.tell(&v, time.Since(began))
 	return v
 }
 
@@ -83,13 +85,13 @@ func text(metadata *structpb.Struct, name string, into *string) bool {
 	return ok
 }
 
-func (h *hooks) tell(v *processor.Verdict) {
+func (h *hooks) tell(v *processor.Verdict, took time.Duration) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			h.processor.Fail(v, panicked)
 		}
 	}()
-	h.judged(*v)
+	h.judged(*v, took)
 }
 
 // denial is a verdict as the gateway understands it.

@@ -17,13 +17,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agentgateway-lock/pkg/internal/bounded"
+
+	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"agentgateway-lock/pkg/internal/bounded"
 )
 
 // A Listener says where hooks are taken, and who may send them.
@@ -128,6 +129,20 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 	return &socket{l, path, info}, nil
 }
+
+// How many connections are served at once; others wait to be accepted.
+const (
+	maxHookConnections  = 256
+	maxAdminConnections = 32
+)
+
+// capped is a listener that has no more than so many connections.
+type capped struct {
+	net.Listener
+	opened net.Listener
+}
+
+func limited(l net.Listener, n int) net.Listener { return &capped{netutil.LimitListener(l, n), l} }
 
 // socket removes its file when it is closed, unless another took its place.
 type socket struct {
@@ -242,33 +257,18 @@ func (d *door) options() []grpc.ServerOption {
 	return options
 }
 
-// admit refuses a call that does not show the secret.
-func (d *door) admit(ctx context.Context) error {
+// admit refuses a call whose headers do not show the secret.
+func (d *door) admit(header metadata.MD) error {
 	want := d.secret.Load()
 	if want == nil {
 		return nil
 	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	if shown := md.Get("authorization"); len(shown) == 1 {
+	if shown := header.Get("authorization"); len(shown) == 1 {
 		if got := sha256.Sum256([]byte(shown[0])); subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 			return nil
 		}
 	}
 	return status.Error(codes.Unauthenticated, "the processor was not shown its secret; set backendAuth in the gateway's configuration")
-}
-
-func (d *door) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := d.admit(ctx); err != nil {
-		return nil, err
-	}
-	return handler(ctx, req)
-}
-
-func (d *door) stream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if err := d.admit(stream.Context()); err != nil {
-		return err
-	}
-	return handler(srv, stream)
 }
 
 // files are those whose change is a reason to reload.

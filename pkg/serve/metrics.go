@@ -1,16 +1,13 @@
 package serve
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"google.golang.org/grpc"
 
-	"agentgateway-lock/pkg/extmcp"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/textcheck"
 )
@@ -45,7 +42,7 @@ func newMetrics() *metrics {
 		removed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "removed_total",
 			Help: "Definitions and members taken out of results, by code."}, []string{"code"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: metricsPrefix + "hook_seconds",
-			Help:    "Time to answer a hook, in seconds.",
+			Help:    "Time to judge a message, in seconds.",
 			Buckets: []float64{1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 5e-2, 0.25, 1}}, []string{"phase"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricsPrefix + "reloads_total",
 			Help: "Attempts to refresh the policy, by result: ok, or the rule that refused it."}, []string{"result"}),
@@ -90,8 +87,9 @@ func resultOf(v *processor.Verdict) string {
 	return resultChanged
 }
 
-// judged counts a verdict.
-func (m *metrics) judged(v *processor.Verdict) {
+// judged counts a verdict and the time that it took.
+func (m *metrics) judged(v *processor.Verdict, took time.Duration) {
+	m.latency.WithLabelValues(string(v.Phase)).Observe(took.Seconds())
 	m.verdicts.WithLabelValues(string(v.Phase), resultOf(v), string(v.Code)).Inc()
 	for i := range v.Removed {
 		m.removed.WithLabelValues(string(v.Removed[i].Code)).Inc()
@@ -126,26 +124,6 @@ func (m *metrics) installed(l *Loaded) {
 	}
 	m.policy.With(labels).Set(1)
 	m.lastInfo = labels
-}
-
-// intercept measures how long hooks take.
-func (m *metrics) intercept() grpc.UnaryServerInterceptor {
-	request, response := m.latency.WithLabelValues("request"), m.latency.WithLabelValues("response")
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		var observe prometheus.Observer
-		switch info.FullMethod {
-		case extmcp.ExtMcp_CheckRequest_FullMethodName:
-			observe = request
-		case extmcp.ExtMcp_CheckResponse_FullMethodName:
-			observe = response
-		default:
-			return handler(ctx, req)
-		}
-		began := time.Now()
-		answer, err := handler(ctx, req)
-		observe.Observe(time.Since(began).Seconds())
-		return answer, err
-	}
 }
 
 // evidenceAges is a prometheus.Collector of how long ago servers were listed.

@@ -197,7 +197,7 @@ func (r *Refresher) putLocked(loaded *Loaded) error {
 	in.Deny = refs
 	policy, err := processor.NewPolicy(in)
 	if err != nil {
-		return &LoadError{RulePolicy, loaded.Origin + ": " + err.Error(), "mend the lockfile", err}
+		return &LoadError{RulePolicy, loaded.Origin + ": " + err.Error(), "fix the lockfile", err}
 	}
 	r.opts.Install(policy)
 	r.loaded = loaded
@@ -361,7 +361,7 @@ func (r *Refresher) Reasons() []Reason {
 		add(reasonUnsigned, "there is no trust list: what is locked counts as approved", false)
 	}
 	for _, line := range r.unknown {
-		add(reasonDenyUnknown, "the deny file names what the lockfile does not hold: "+line.String(), false)
+		add(reasonDenyUnknown, "the deny file names what the lockfile does not hold: "+line.String(), true)
 	}
 	return reasons
 }

@@ -108,17 +108,17 @@ func NewDaemon(ctx context.Context, config DaemonConfig) (_ *Daemon, err error) 
 	if d.hooks, err = listen(ctx, config.Listener.Address); err != nil {
 		return nil, err
 	}
+	d.hooks = limited(d.hooks, maxHookConnections)
 	if config.Admin != "" {
 		if d.admin, err = listen(ctx, config.Admin); err != nil {
 			return nil, fmt.Errorf("the admin server: %w", err)
 		}
+		d.admin = limited(d.admin, maxAdminConnections)
 	}
 	if config.VerdictLog != nil {
 		d.verdicts = newVerdictLog(config.VerdictLog, d.metrics.dropped.Inc)
 	}
-	options := append(d.door.options(),
-		grpc.ChainUnaryInterceptor(d.metrics.intercept(), d.door.unary), grpc.StreamInterceptor(d.door.stream))
-	d.grpc, d.health = extmcp.NewServer(NewHooks(d.processor, config.Now, d.judged), options...)
+	d.grpc, d.health = extmcp.NewServer(NewHooks(d.processor, config.Now, d.judged), d.door.admit, d.door.options()...)
 	d.setServing(false)
 	return d, nil
 }
@@ -156,8 +156,8 @@ func (d *Daemon) newRefresher() (*Refresher, error) {
 }
 
 // judged takes note of a verdict.
-func (d *Daemon) judged(v processor.Verdict) {
-	d.metrics.judged(&v)
+func (d *Daemon) judged(v processor.Verdict, took time.Duration) {
+	d.metrics.judged(&v, took)
 	if d.verdicts != nil {
 		d.verdicts.judged(&v)
 	}
@@ -175,6 +175,9 @@ func (d *Daemon) AdminAddress() string {
 }
 
 func addressOf(l net.Listener) string {
+	if b, ok := l.(*capped); ok {
+		l = b.opened
+	}
 	if s, ok := l.(*socket); ok {
 		return "unix:" + s.path
 	}
@@ -202,8 +205,7 @@ func (d *Daemon) Run(ctx context.Context, hurry <-chan struct{}) error {
 	}
 	failed := make(chan error, 2)
 	if d.admin != nil {
-		admin := &http.Server{Handler: d.adminHandler(), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
-			ErrorLog: slog.NewLogLogger(d.config.Log.Handler(), slog.LevelDebug)}
+		admin := d.adminServer()
 		background.Go(func() {
 			if err := admin.Serve(d.admin); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("the admin server: %w", err)

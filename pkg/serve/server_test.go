@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -257,6 +258,100 @@ func TestSecret(t *testing.T) {
 	if err := ping(t, d.Address(), insecure.NewCredentials(), "Bearer s3cret"); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("the old secret: %v", err)
 	}
+}
+
+// counted counts what is written to a connection.
+type counted struct {
+	net.Conn
+	written *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+// A body is not read before the call has shown the secret: of twelve calls of 16 MiB
+// hardly anything is taken.
+func TestNothingIsReadBeforeTheSecret(t *testing.T) {
+	r := newRepository(t, false)
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("s3cret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := daemon(t, r, func(c *serve.DaemonConfig) {
+		c.Listener = serve.Listener{Address: "127.0.0.1:0", SecretFile: file}
+	})
+	var written atomic.Int64
+	conn, err := grpc.NewClient(d.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(
+		func(ctx context.Context, address string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			return counted{c, &written}, err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	body := make([]byte, 16<<20)
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer guess")
+			_, err := extmcp.NewExtMcpClient(conn).CheckResponse(ctx, &extmcp.McpResponse{Method: "tools/list", ServiceNames: []string{"files"}, McpResponse: body})
+			if status.Code(err) != codes.Unauthenticated {
+				t.Errorf("without the secret: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if n := written.Load(); n > 2<<20 {
+		t.Errorf("%d bytes of what was not allowed were taken", n)
+	}
+}
+
+// A page in somebody's browser reaches the admin server by no name of its own, and
+// not from another origin.
+func TestAdminRefusesForeignHostsAndOrigins(t *testing.T) {
+	d := daemon(t, newRepository(t, false), nil)
+	_, port, err := net.SplitHostPort(d.AdminAddress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		host, origin string
+		want         int
+	}{
+		{"127.0.0.1:" + port, "", http.StatusOK},
+		{"localhost", "", http.StatusOK},
+		{"[::1]:" + port, "", http.StatusOK},
+		{"10.1.2.3:" + port, "", http.StatusOK}, // the kubelet asks by the pod's address
+		{"attacker.example", "", http.StatusMisdirectedRequest},
+		{"attacker.example:" + port, "", http.StatusMisdirectedRequest},
+		{"127.0.0.1.attacker.example", "", http.StatusMisdirectedRequest},
+		{"localhost.attacker.example:80", "", http.StatusMisdirectedRequest},
+		{"127.0.0.1:" + port, "http://127.0.0.1:" + port, http.StatusOK},
+		{"127.0.0.1:" + port, "http://attacker.example", http.StatusForbidden},
+		{"127.0.0.1:" + port, "null", http.StatusForbidden},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.AdminAddress()+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = tc.host
+		if tc.origin != "" {
+			request.Header.Set("Origin", tc.origin)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != tc.want {
+			t.Errorf("host %q, origin %q: %d, want %d", tc.host, tc.origin, response.StatusCode, tc.want)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
 }
 
 func must(_ bool, reasons []serve.Reason) []serve.Reason { return reasons }
