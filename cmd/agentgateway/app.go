@@ -38,7 +38,8 @@ type app struct {
 	getenv  func(string) (string, bool)
 	environ []string
 
-	model *kong.Application // of the command line, for completion
+	model    *kong.Application // of the command line, for completion
+	progress *progress         // nil until a command may list servers
 }
 
 // globals are the flags of every command.
@@ -137,7 +138,11 @@ func (a *app) run(args []string) (code int) {
 		fmt.Fprintf(a.stderr, "error: %v\nhint: see `%s --help`\n", err, help)
 		return exitBadRun
 	}
-	return a.fail(kctx.Run(a, &c.globals))
+	err = kctx.Run(a, &c.globals)
+	if a.progress != nil {
+		a.progress.close() // where the run ended early
+	}
+	return a.fail(err)
 }
 
 // helpExit carries the exit code of --help through kong.

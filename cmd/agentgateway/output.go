@@ -17,7 +17,6 @@ import (
 
 	"agentgateway-lock/pkg/project"
 	"agentgateway-lock/pkg/report"
-	"agentgateway-lock/pkg/textcheck"
 )
 
 // outputFlags say how a report is shown.
@@ -125,6 +124,9 @@ func (a *app) stateDir(home string) string {
 
 // projectEnv is the outside world as a project sees it.
 func (a *app) projectEnv() project.Env {
+	if a.progress == nil {
+		a.progress = a.newProgress()
+	}
 	home, _ := os.UserHomeDir() // without one there are no user-level files
 	configHome, _ := os.UserConfigDir()
 	var state project.State
@@ -134,7 +136,7 @@ func (a *app) projectEnv() project.Env {
 	return project.Env{
 		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, State: state, ReadFile: project.SystemFile, EmptyFolder: project.SystemEmptyFolder,
 		GOOS: runtime.GOOS, Machine: a.machine(), Now: time.Now, Program: a.program, Version: version,
-		Progress: func(line string) { fmt.Fprintln(a.stderr, textcheck.Terminal(textcheck.Clip(line, 2000))) },
+		Progress: a.progress.tell,
 	}
 }
 

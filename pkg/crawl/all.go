@@ -42,7 +42,13 @@ func (l *Lister) ListAll(ctx context.Context, jobs []Job, parallel int, each fun
 			slots <- struct{}{}
 			go func() {
 				defer func() { <-slots }()
-				results[i] <- l.list(ctx, job)
+				result := l.list(ctx, job)
+				if result.Err != nil {
+					l.tell(job.Target, EventFail, result.Err.Error())
+				} else {
+					l.tell(job.Target, EventDone, "")
+				}
+				results[i] <- result
 			}()
 		}
 	}()
@@ -63,6 +69,7 @@ func (l *Lister) list(ctx context.Context, job Job) Result {
 		return r
 	}
 	defer s.Close()
+	l.tell(job.Target, EventList, "")
 	if r.Listing, r.Err = s.List(ctx, job.Covers); r.Err != nil || job.Differs == nil {
 		return r
 	}

@@ -73,6 +73,9 @@ const (
 	EventStart   EventKind = iota // a command is started; Text is its name
 	EventContact                  // a host is contacted; Text is its name
 	EventStderr                   // Text is the last line of standard error, before the first answer
+	EventList                     // the server has answered and is asked for its lists
+	EventDone                     // all that was wanted of the server was listed
+	EventFail                     // it was not; Text is why
 )
 
 // A Lister lists servers. It is safe for concurrent use.

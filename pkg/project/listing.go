@@ -175,8 +175,9 @@ func (p *Project) list(ctx context.Context, subjects []*subject, how Listing) {
 		})
 		of = append(of, s)
 	}
+	p.announce(of)
 	i := 0
-	p.lister(how).ListAll(ctx, jobs, how.Jobs, func(result crawl.Result) {
+	p.lister(how, len(jobs)).ListAll(ctx, jobs, how.Jobs, func(result crawl.Result) {
 		p.take(of[i], result)
 		i++
 	})
@@ -221,7 +222,6 @@ func (p *Project) target(s *subject) (crawl.Target, bool) {
 		s.block(f)
 		return crawl.Target{}, false
 	}
-	p.Env.progress("%s: %s", s.name, verbOf(s.source)+" "+source.Describe(s.source))
 	return crawl.Target{
 		Name: s.name, Transport: conn.Transport, Command: conn.Command, Args: conn.Args, Cwd: conn.Cwd, Env: conn.Env,
 		URL: conn.URL, Headers: conn.Headers, AllowPrivate: s.source.AllowPrivate,

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
@@ -45,8 +44,9 @@ type Env struct {
 	Now         func() time.Time
 	Program     string // the command's name, for hints
 	Version     string // of this program, for generatedBy
-	// Progress is told what is started and contacted, one line each; may be nil.
-	Progress func(line string)
+	// Progress is told what happens to the servers of a run, from several goroutines at
+	// a time; may be nil.
+	Progress func(Step)
 }
 
 func (e Env) env(name string) string {
@@ -61,12 +61,6 @@ func (e Env) ci() settled.Environment {
 
 // inCI reports whether the run is one of an automatic check.
 func (e Env) inCI() bool { return e.ci().InCI() }
-
-func (e Env) progress(format string, args ...any) {
-	if e.Progress != nil {
-		e.Progress(fmt.Sprintf(format, args...))
-	}
-}
 
 // Options say which repository and which servers a run is about.
 type Options struct {
@@ -297,35 +291,14 @@ func (p *Project) configuredIn(ctx context.Context, repository fs.FS, file *lock
 }
 
 // lister makes what lists servers.
-func (p *Project) lister(how Listing) *crawl.Lister {
+func (p *Project) lister(how Listing, servers int) *crawl.Lister {
 	return crawl.New(crawl.Options{
 		Limits:  crawl.Limits{Timeout: how.Timeout, StartTimeout: how.StartTimeout},
 		Environ: p.Env.Environ, Start: p.Env.Start, Proxy: crawl.ProxyFromEnviron(p.Env.Environ),
 		ClientName: "agentgateway-lock", ClientVersion: p.Env.Version,
-		Progress: p.stderrProgress(),
+		Progress: p.follow(servers),
 	})
 }
-
-// stderrProgress tells the last line of a starting server's standard error, each
-// line once: a server may be started again.
-func (p *Project) stderrProgress() func(crawl.Event) {
-	var mu sync.Mutex
-	told := map[string]bool{}
-	return func(e crawl.Event) {
-		if e.Kind != crawl.EventStderr {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if key := e.Server + "\x00" + e.Text; !told[key] && len(told) < maxTold {
-			told[key] = true
-			p.Env.progress("%s: %s", e.Server, e.Text)
-		}
-	}
-}
-
-// maxTold bounds how many lines of servers are told.
-const maxTold = 1000
 
 // newReport starts the report of a command.
 func (p *Project) newReport(command, subject string, failOn finding.Grade) *report.Report {
