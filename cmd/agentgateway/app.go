@@ -14,8 +14,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"agentgateway-lock/pkg/finding"
-	"agentgateway-lock/pkg/seal"
-	"agentgateway-lock/pkg/trust"
 )
 
 // The exit codes of every command.
@@ -80,6 +78,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// Hint says what to do next.
+func (e *exitError) Hint() string { return e.hint }
+
 // exit returns the error that ends a run with code, without a message of its own;
 // nil for 0.
 func exit(code int) error {
@@ -88,12 +89,6 @@ func exit(code int) error {
 	}
 	return &exitError{code: code}
 }
-
-// coder is an error that a finding's code names.
-type coder interface{ Code() finding.Code }
-
-// hinter is an error that knows what to do next.
-type hinter interface{ Hint() string }
 
 // run parses args, runs the command and returns the exit code.
 func (a *app) run(args []string) (code int) {
@@ -159,21 +154,17 @@ func (a *app) fail(err error) int {
 	}
 	code := exitBadRun
 	var e *exitError
-	hint := ""
 	if errors.As(err, &e) {
-		if code, hint = e.code, e.hint; e.err == nil {
+		if code = e.code; e.err == nil {
 			return code
 		}
 	}
-	if code := codeOf(err); code != "" {
+	if code := finding.CodeOf(err); code != "" {
 		fmt.Fprintf(a.stderr, "error: %s: %s\n", code, a.named(err.Error()))
 	} else {
 		fmt.Fprintf(a.stderr, "error: %s\n", a.named(err.Error()))
 	}
-	if hint == "" {
-		hint = hintOf(err)
-	}
-	if hint != "" {
+	if hint := finding.HintOf(err); hint != "" {
 		fmt.Fprintf(a.stderr, "hint: %s\n", a.named(hint))
 	}
 	return code
@@ -183,42 +174,6 @@ func (a *app) fail(err error) int {
 // was started by.
 func (a *app) named(text string) string {
 	return strings.ReplaceAll(text, "`agentgateway ", "`"+a.program+" ")
-}
-
-// codeOf is the code of the finding that an error would be, where it has one.
-func codeOf(err error) finding.Code {
-	var (
-		c      coder
-		broken *seal.Error
-	)
-	switch {
-	case errors.As(err, &c):
-		return c.Code()
-	case errors.As(err, &broken):
-		return broken.Finding("").Code
-	}
-	return ""
-}
-
-// hintOf says what to do about an error, where it knows.
-func hintOf(err error) string {
-	var (
-		h       hinter
-		refused *trust.RefusalError
-		chain   *trust.ChainError
-		broken  *seal.Error
-	)
-	switch {
-	case errors.As(err, &h):
-		return h.Hint()
-	case errors.As(err, &refused):
-		return refused.Hint
-	case errors.As(err, &chain):
-		return chain.Hint
-	case errors.As(err, &broken):
-		return broken.Hint
-	}
-	return ""
 }
 
 // now is the time of the run.

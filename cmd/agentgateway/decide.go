@@ -134,7 +134,7 @@ func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	}
 	var refused *trust.RefusalError
 	if errors.As(it.Refusal, &refused) {
-		out.Alarms = append(out.Alarms, "it cannot be approved: "+refused.Detail, refused.Hint)
+		out.Alarms = append(out.Alarms, "it cannot be approved: "+refused.Detail, refused.Advice)
 	}
 	return out
 }

@@ -165,7 +165,7 @@ func (c *verifyCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		var broken *seal.Error
 		if errors.As(err, &broken) {
-			return &exitError{code: exitFindings, err: err, hint: broken.Hint}
+			return &exitError{code: exitFindings, err: err, hint: broken.Advice}
 		}
 		return err
 	}

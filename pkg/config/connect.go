@@ -61,7 +61,7 @@ func (e *LiteralError) Error() string {
 }
 
 // Connect expands the server's variables. Lookup is os.LookupEnv or less: it is
-// asked for no variable but those that [Variables] lists. Workspace is the
+// asked for no variable but those that the source names. Workspace is the
 // absolute path of the repository. The error is an [*UnsetError] where a variable
 // is missing.
 func (s *Server) Connect(lookup func(name string) (string, bool), workspace string) (Connection, error) {
@@ -117,35 +117,6 @@ func parseSource(src *source.Source) (*launch, error) {
 		l.headers[name] = parse("header "+name, src.Headers[name])
 	}
 	return l, failed
-}
-
-// Variables lists the variables of the environment that a source names, sorted.
-// Only these are expanded.
-func Variables(src *source.Source) []string {
-	names := map[string]bool{}
-	for _, s := range texts(src) {
-		t, err := parseTemplate(common, s)
-		if err != nil {
-			continue // nothing of it is expanded
-		}
-		for _, p := range t {
-			switch {
-			case p.ref == nil:
-			case p.ref.what == fromVariable:
-				names[p.ref.variable] = true
-			case p.ref.what == fromHome:
-				names["HOME"], names["USERPROFILE"] = true, true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-// texts are all texts of a source in which references stand.
-func texts(src *source.Source) []string {
-	all := append([]string{src.Command, src.Cwd, src.URL}, src.Args...)
-	all = slices.AppendSeq(all, maps.Values(src.Env))
-	return slices.AppendSeq(all, maps.Values(src.Headers))
 }
 
 type expander struct {

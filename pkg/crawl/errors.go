@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,12 +17,6 @@ import (
 // Error says what happened; Hint says what to do next. Texts of a server stand in
 // them quoted and cut, and still have to be escaped for where they are shown.
 // No error holds a URL's path or query, a header's value or a variable's value.
-
-// A Hinter is an error that knows what to do next.
-type Hinter interface {
-	error
-	Hint() string
-}
 
 // An EgressError says that an address may not be contacted.
 type EgressError struct {
@@ -39,7 +34,7 @@ func (e *EgressError) Error() string {
 	return fmt.Sprintf("%s may not be contacted: it stands for %s, %s", e.Host, e.Addr, e.Why)
 }
 
-// Hint implements [Hinter].
+// Hint implements [finding.Hinter].
 func (e *EgressError) Hint() string {
 	if e.Private {
 		return "where that is meant, run lock with --allow-private and the server's name, so that the permission stands in the lockfile"
@@ -66,7 +61,7 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Hint implements [Hinter].
+// Hint implements [finding.Hinter].
 func (e *UnreachableError) Hint() string {
 	if e.Timeout > 0 {
 		return "give it longer with --timeout, or look at why the server does not answer"
@@ -84,7 +79,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the server sent more than %d %s", e.Limit, e.What)
 }
 
-// Hint implements [Hinter].
+// Hint implements [finding.Hinter].
 func (e *LimitError) Hint() string {
 	return "nothing of this server was read; ask its authors to serve less"
 }
@@ -110,7 +105,7 @@ func (e *ProtocolError) Error() string {
 // Unwrap returns the cause.
 func (e *ProtocolError) Unwrap() error { return e.Err }
 
-// Hint implements [Hinter].
+// Hint implements [finding.Hinter].
 func (e *ProtocolError) Hint() string {
 	switch {
 	case e.legacyStream, slices.Contains([]int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusLengthRequired}, e.Status):
@@ -148,7 +143,7 @@ func (e *AuthError) Error() string {
 	return fmt.Sprintf("%s answered %d%s: the header Authorization is missing, no header is configured", e.Host, e.Status, wants)
 }
 
-// Hint implements [Hinter].
+// Hint implements [finding.Hinter].
 func (e *AuthError) Hint() string {
 	switch {
 	case len(e.Empty) > 0:
@@ -181,7 +176,7 @@ func (e *StartError) Error() string {
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Hint implements [Hinter].
+// Hint implements [finding.Hinter].
 func (e *StartError) Hint() string {
 	if program, args, ok := strings.Cut(e.Command, " "); ok && e.NotFound {
 		words, _ := json.Marshal(strings.Fields(args)) // strings have a JSON form
@@ -205,7 +200,6 @@ func FindingOf(server string, err error) finding.Finding {
 		egress *EgressError
 		limit  *LimitError
 		auth   *AuthError
-		hinter Hinter
 		code   = finding.ServerUnreachable
 	)
 	switch {
@@ -219,9 +213,7 @@ func FindingOf(server string, err error) finding.Finding {
 	summary, detail, _ := strings.Cut(err.Error(), "\n")
 	f := finding.New(code, finding.Place{Server: server}, summary)
 	f.Detail = detail
-	if errors.As(err, &hinter) {
-		f.Hint = hinter.Hint()
-	}
+	f.Hint = cmp.Or(finding.HintOf(err), f.Hint)
 	return f
 }
 

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/finding"
 	"errors"
 )
 
@@ -56,7 +57,7 @@ func (e *maskedError) Error() string { return e.text }
 // As finds the types of this package.
 func (e *maskedError) As(target any) bool {
 	switch target.(type) {
-	case **EgressError, **UnreachableError, **ProtocolError, **AuthError, **StartError, **LimitError, *Hinter:
+	case **EgressError, **UnreachableError, **ProtocolError, **AuthError, **StartError, **LimitError, *finding.Hinter:
 		return errors.As(e.err, target)
 	}
 	return false

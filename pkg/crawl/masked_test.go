@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,7 @@ import (
 	"agentgateway-lock/cmd/mockupstream/upstream"
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/config"
+	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
@@ -99,12 +99,8 @@ func checkHidden(t *testing.T, err error) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	finding := fmt.Sprintf("%+v", FindingOf("a", err))
-	var hinter Hinter
-	if errors.As(err, &hinter) {
-		finding += hinter.Hint()
-	}
-	for _, text := range []string{err.Error(), finding} {
+	found := fmt.Sprintf("%+v", FindingOf("a", err)) + finding.HintOf(err)
+	for _, text := range []string{err.Error(), found} {
 		if strings.Contains(text, "s3cr3t") {
 			t.Errorf("the value is in %s", text)
 		}

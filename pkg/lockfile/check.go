@@ -35,10 +35,6 @@ func Check(f *File) []finding.Finding {
 	return findings
 }
 
-// IsFormatted reports whether src, of which [Parse] made f, has the order and
-// form in which everything in it would be written anew.
-func IsFormatted(src []byte, f *File) bool { return bytes.Equal(src, formatAnew(f)) }
-
 // formatAnew is Format without regard to what was read.
 func formatAnew(f *File) []byte { return format(f, (*writer).server) }
 

@@ -19,7 +19,7 @@ type Error struct {
 	// Summary is one line. Text of the file stands in it quoted, with escapes for
 	// what is not printable.
 	Summary string
-	Hint    string // what to do next
+	Advice  string // what to do next
 	Err     error  // the [*canonical.Refusal] behind it, or nil
 
 	at int // offset in bytes
@@ -37,6 +37,9 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Hint says what to do next.
+func (e *Error) Hint() string { return e.Advice }
+
 // The hints of errors that stand in more than one place.
 const (
 	hintRestore  = "restore the file with `git checkout -- agentgateway.lock`, or mend it at the place named"
@@ -52,9 +55,9 @@ func asError(err error) *Error {
 	}
 	var refusal *canonical.Refusal
 	if errors.As(err, &refusal) {
-		return &Error{Summary: refusal.Detail, Hint: hintRestore, Err: refusal, at: refusal.At}
+		return &Error{Summary: refusal.Detail, Advice: hintRestore, Err: refusal, at: refusal.At}
 	}
-	return &Error{Summary: err.Error(), Hint: hintRestore, Err: err}
+	return &Error{Summary: err.Error(), Advice: hintRestore, Err: err}
 }
 
 // within adds the step that leads to the place of err. It returns nil for nil.
@@ -87,9 +90,9 @@ func elementStep(i int) string { return "[" + strconv.Itoa(i) + "]" }
 func locate(src []byte, err error) *Error {
 	e := asError(err)
 	if at, ok := conflictMarker(src); ok {
-		e = &Error{Summary: "the file holds the marks of a merge conflict", Hint: hintConflict, Err: e, at: at}
+		e = &Error{Summary: "the file holds the marks of a merge conflict", Advice: hintConflict, Err: e, at: at}
 	} else if at, version, ok := otherVersion(src); ok {
-		e = &Error{Path: ".lockfileVersion", Hint: hintNewer, Err: e, at: at,
+		e = &Error{Path: ".lockfileVersion", Advice: hintNewer, Err: e, at: at,
 			Summary: fmt.Sprintf("the file has lockfileVersion %d; this program reads %d", version, Version)}
 	}
 	e.Path = strings.TrimPrefix(e.Path, ".")

@@ -101,8 +101,8 @@ func checkError(t *testing.T, err error, want wanted) {
 	if !strings.Contains(e.Summary, want["summary"]) {
 		t.Errorf("summary %q, want %q in it", e.Summary, want["summary"])
 	}
-	if e.Hint == "" || !strings.Contains(e.Hint, want["hint"]) {
-		t.Errorf("hint %q, want %q in it", e.Hint, want["hint"])
+	if e.Advice == "" || !strings.Contains(e.Advice, want["hint"]) {
+		t.Errorf("hint %q, want %q in it", e.Advice, want["hint"])
 	}
 }
 
@@ -124,9 +124,6 @@ func checkFixedPoint(t testing.TB, src []byte, f *lockfile.File) {
 	final := mustParse(t, anew)
 	if have := lockfile.Format(final); !bytes.Equal(have, anew) {
 		t.Errorf("not a fixed point:\n%s\nthen\n%s", anew, have)
-	}
-	if !lockfile.IsFormatted(anew, final) || lockfile.IsFormatted(src, f) != bytes.Equal(src, anew) {
-		t.Error("IsFormatted is wrong")
 	}
 }
 

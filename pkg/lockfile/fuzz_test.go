@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 		file, err := lockfile.Parse(src)
 		if err != nil {
 			var e *lockfile.Error
-			if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 || e.Hint == "" || e.Summary == "" {
+			if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 || e.Advice == "" || e.Summary == "" {
 				t.Fatalf("error %#v", err)
 			}
 			return

@@ -29,9 +29,9 @@ func (f *File) Source() []byte { return f.src }
 func Parse(src []byte) (*File, error) {
 	switch {
 	case len(src) > MaxSize:
-		return nil, &Error{Line: 1, Column: 1, Summary: fmt.Sprintf("the file has %d bytes; the limit is %d", len(src), MaxSize), Hint: hintRestore}
+		return nil, &Error{Line: 1, Column: 1, Summary: fmt.Sprintf("the file has %d bytes; the limit is %d", len(src), MaxSize), Advice: hintRestore}
 	case bytes.HasPrefix(src, []byte("\xef\xbb\xbf")):
-		return nil, &Error{Line: 1, Column: 1, Summary: "the file begins with a byte order mark", Hint: "save it as UTF-8 without a byte order mark, or run `git checkout -- agentgateway.lock`"}
+		return nil, &Error{Line: 1, Column: 1, Summary: "the file begins with a byte order mark", Advice: "save it as UTF-8 without a byte order mark, or run `git checkout -- agentgateway.lock`"}
 	}
 	p := parser{r: canonical.NewReader(src), src: src, line: 1}
 	f, err := p.file()
@@ -63,14 +63,14 @@ func (p *parser) here() int {
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	return &Error{Summary: fmt.Sprintf(format, args...), Hint: hintRestore, Server: p.server, at: at}
+	return &Error{Summary: fmt.Sprintf(format, args...), Advice: hintRestore, Server: p.server, at: at}
 }
 
 // unknown is the error of a member that the format does not have.
 func (p *parser) unknown(key []byte) error {
 	return &Error{
 		Summary: fmt.Sprintf("the format has no member %q here: it is a mistake, or the file was written by a newer version", key), Server: p.server, at: p.r.Offset(),
-		Hint: "correct its name or remove it; where a newer agentgateway-lock wrote the file, use that version",
+		Advice: "correct its name or remove it; where a newer agentgateway-lock wrote the file, use that version",
 	}
 }
 

@@ -94,10 +94,9 @@ func (p *Project) noBase(err error, what string) *finding.Finding {
 	f := finding.New(finding.HistoryShallow, finding.Place{File: p.Path}, what)
 	f.Detail = err.Error()
 	var missing *gitrepo.MissingObjectError
-	var h interface{ Hint() string }
-	switch {
-	case errors.As(err, &h):
-		f.Hint = h.Hint()
+	switch hint := finding.HintOf(err); {
+	case hint != "":
+		f.Hint = hint
 	case !errors.As(err, &missing):
 		f.Hint = "Name a commit that this clone holds with `--base REF`, or check out with `fetch-depth: 0`."
 	}

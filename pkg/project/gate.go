@@ -163,6 +163,9 @@ func (p *Project) checkFile(file *lockfile.File) []finding.Finding {
 	findings := lockfile.Check(file)
 	if !p.original {
 		findings = append(findings, lockfile.CheckCopies(file, p.store.ReadCopy)...)
+		if paths, err := p.store.Files(); err == nil { // what cannot be listed holds no copy, which was found above
+			findings = append(findings, lockfile.StrayCopies(file, paths)...)
+		}
 	}
 	return findings
 }

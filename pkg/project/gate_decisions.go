@@ -23,10 +23,6 @@ type judgement struct {
 	proposers func(surface.Key) []string
 }
 
-// unsigned reports whether the repository has no trust list, so that what is
-// locked counts as approved.
-func (j *judgement) unsigned() bool { return j != nil && j.state != nil && j.state.Unsigned }
-
 // judge judges every item of a tree by the base's list. A trust list that does not
 // verify is a finding, and then there is no judgement.
 func (p *Project) judge(ctx context.Context, base *Base, file *lockfile.File) (*judgement, *finding.Finding, error) {

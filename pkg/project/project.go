@@ -49,11 +49,6 @@ type Env struct {
 	Progress func(Step)
 }
 
-func (e Env) env(name string) string {
-	value, _ := e.Lookup(name)
-	return value
-}
-
 // ci is where the event of a run is read from.
 func (e Env) ci() settled.Environment {
 	return settled.Environment{Lookup: e.Lookup, ReadFile: e.ReadFile}
@@ -228,7 +223,7 @@ func unreadable(err error) error {
 	)
 	switch {
 	case errors.As(err, &invalid):
-		return &codedError{&hintError{err, invalid.Hint}, finding.LockfileInvalid}
+		return &codedError{err, finding.LockfileInvalid}
 	case errors.As(err, &link):
 		return &codedError{err, finding.LockfileSymlink}
 	}

@@ -139,7 +139,7 @@ func FuzzParseBundle(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		b, err := seal.ParseBundle(src)
 		if err != nil {
-			if e, ok := errors.AsType[*seal.Error](err); !ok || e.Detail == "" || e.Hint == "" {
+			if e, ok := errors.AsType[*seal.Error](err); !ok || e.Detail == "" || e.Advice == "" {
 				t.Fatalf("error %#v", err)
 			}
 			return

@@ -62,7 +62,7 @@ type Error struct {
 	Rule    Rule
 	Subject string // what was judged, such as "tag lock/v1" or "agentgateway.lock.sig"
 	Detail  string // one sentence; input in it is quoted
-	Hint    string // what to do next
+	Advice    string // what to do next
 	Err     error  // the cause, where there is one
 }
 
@@ -74,15 +74,22 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Hint says what to do next.
+func (e *Error) Hint() string { return e.Advice }
+
+// Code is the code of the finding that the error is.
+func (e *Error) Code() finding.Code {
+	if code, ok := codes[e.Rule]; ok {
+		return code
+	}
+	return finding.SealInvalid
+}
+
 // Finding is the error as a finding about the lockfile at path.
 func (e *Error) Finding(path string) finding.Finding {
-	code, ok := codes[e.Rule]
-	if !ok {
-		code = finding.SealInvalid
-	}
-	f := finding.New(code, finding.Place{File: path}, e.Subject+": "+e.Detail)
-	if e.Hint != "" {
-		f.Hint = strings.ToUpper(e.Hint[:1]) + e.Hint[1:] + "."
+	f := finding.New(e.Code(), finding.Place{File: path}, e.Subject+": "+e.Detail)
+	if e.Advice != "" {
+		f.Hint = strings.ToUpper(e.Advice[:1]) + e.Advice[1:] + "."
 	}
 	return f
 }

@@ -126,7 +126,7 @@ func (s *Subject) distrust(err error) error {
 		if chain.Rule == trust.RuleLost {
 			rule = RuleStale
 		}
-		return s.fail(rule, chain.Hint, err, "its trust list does not verify: %v", chain)
+		return s.fail(rule, chain.Advice, err, "its trust list does not verify: %v", chain)
 	}
 	if decision, ok := errors.AsType[*trust.DecisionError](err); ok {
 		return s.fail(RuleDecision, decision.Hint(), err, "%v", decision)

@@ -188,7 +188,7 @@ func TestAttack16(t *testing.T) {
 			if got := ruleOf(err); got != string(tc.rule) {
 				t.Errorf("rule %q, want %q (%v)", got, tc.rule, err)
 			}
-			if e, ok := errors.AsType[*seal.Error](err); ok && (e.Hint == "" || e.Detail == "" || !strings.Contains(e.Subject, "tag")) {
+			if e, ok := errors.AsType[*seal.Error](err); ok && (e.Advice == "" || e.Detail == "" || !strings.Contains(e.Subject, "tag")) {
 				t.Errorf("not for people: %+v", e)
 			}
 		})

@@ -257,7 +257,7 @@ func sealError(err error) error {
 	if !ok {
 		return err
 	}
-	out := &LoadError{RuleSeal, err.Error(), e.Hint, err}
+	out := &LoadError{RuleSeal, err.Error(), e.Advice, err}
 	switch e.Rule {
 	case seal.RuleLockfile:
 		out.Rule = RuleLockfile

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/textcheck"
@@ -221,11 +222,8 @@ func (r *Refresher) report(p problem, err error) {
 	}
 	r.problems[p] = text
 	attrs := []any{"reason", text}
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok && h.Hint() != "" {
-		attrs = append(attrs, "hint", h.Hint())
+	if hint := finding.HintOf(err); hint != "" {
+		attrs = append(attrs, "hint", hint)
 	}
 	if le, ok := errors.AsType[*LoadError](err); ok {
 		attrs = append(attrs, "rule", le.Rule)

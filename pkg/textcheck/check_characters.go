@@ -35,7 +35,7 @@ func describe(r rune) string {
 			return fmt.Sprintf("U+%04X %s", r, n.name)
 		}
 	}
-	return fmt.Sprintf("U+%04X %s character", r, tableClass(r))
+	return fmt.Sprintf("U+%04X %s character", r, classOf(r))
 }
 
 // characters is the pass that reports single characters.
@@ -65,7 +65,7 @@ func (c *checker) characters() {
 }
 
 func ruleOf(r rune) Rule {
-	switch tableClass(r) {
+	switch classOf(r) {
 	case Control:
 		return RuleTerminalControl
 	case Bidi:
@@ -118,7 +118,7 @@ func (c *checker) ordinary(i int, r rune, size int) int {
 	prev, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)
 	ok := false
-	switch class := tableClass(r); {
+	switch class := classOf(r); {
 	case r == '\t':
 		ok = !c.opts.SingleLine
 	case r == '\r':

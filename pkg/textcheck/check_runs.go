@@ -79,7 +79,7 @@ func spaceAt(s string) (columns, size int) {
 		return 0, 1
 	}
 	r, size := utf8.DecodeRuneInString(s)
-	if tableClass(r) == Space && r != 0x2028 && r != 0x2029 {
+	if classOf(r) == Space && r != 0x2028 && r != 0x2029 {
 		return 1, size
 	}
 	return 0, size

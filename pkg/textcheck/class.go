@@ -1,7 +1,5 @@
 package textcheck
 
-import "unicode"
-
 // Class says what a character is to somebody who reads it.
 type Class uint8
 
@@ -19,12 +17,11 @@ const (
 	PrivateUse              // private use: no reader can know what is meant
 	Noncharacter            // code points that are never a character
 	Replacement             // U+FFFD and surrogates, which stand for something that was lost
-	Unassigned              // not assigned in the Unicode version of the Go release
 )
 
 var classNames = [...]string{
 	"plain", "control", "format", "bidi", "tag", "variation selector", "space",
-	"filler", "private use", "noncharacter", "replacement", "unassigned",
+	"filler", "private use", "noncharacter", "replacement",
 }
 
 // String returns the name of the class in lower case.
@@ -105,8 +102,8 @@ var classRanges = [...]classRange{
 	{0x100000, 0x10FFFD, PrivateUse},
 }
 
-// tableClass is Class without Unassigned, which it takes for Plain.
-func tableClass(r rune) Class {
+// classOf returns the class of a character. What is not assigned is Plain.
+func classOf(r rune) Class {
 	switch {
 	case r < 0x80:
 		if r < 0x20 || r == 0x7F {
@@ -133,22 +130,9 @@ func tableClass(r rune) Class {
 	return Plain
 }
 
-// ClassOf returns the class of a character. A value that is no code point is
-// a Replacement.
-func ClassOf(r rune) Class {
-	if r < 0 || r > unicode.MaxRune {
-		return Replacement
-	}
-	c := tableClass(r)
-	if c == Plain && r >= 0x80 && !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) {
-		return Unassigned
-	}
-	return c
-}
-
 // Invisible reports whether a reader cannot see the character, or cannot tell
-// it from another one drawn the same way: every class but Plain, Replacement
-// and Unassigned. Line feed and tab are invisible; the space U+0020 is not.
+// it from another one drawn the same way: every class but Plain and
+// Replacement. Line feed and tab are invisible; the space U+0020 is not.
 //
 // The set is part of the format of readable copies: it is fixed (see
 // [EscapeUnicode]) and does not depend on the Go release.
@@ -156,6 +140,6 @@ func Invisible(r rune) bool {
 	if r >= 0x20 && r < 0x7F {
 		return false
 	}
-	c := tableClass(r)
+	c := classOf(r)
 	return c != Plain && c != Replacement
 }

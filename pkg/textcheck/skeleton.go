@@ -29,11 +29,6 @@ func Skeleton(s string) string {
 	return string(norm.NFD.Bytes(mapped))
 }
 
-// Confusable reports whether a and b are different texts that look alike.
-func Confusable(a, b string) bool {
-	return a != b && Skeleton(a) == Skeleton(b)
-}
-
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -89,7 +84,7 @@ func prototype(r rune) string {
 
 // ignorable reports whether r has no appearance of its own in a word.
 func ignorable(r rune) bool {
-	switch tableClass(r) {
+	switch classOf(r) {
 	case Bidi, Tag, VariationSelector:
 		return true
 	case Format, Filler:

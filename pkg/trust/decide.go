@@ -57,7 +57,7 @@ type RefusalError struct {
 	Rule   Rule
 	Key    surface.Key // the item; empty where it is about the whole
 	Detail string      // one sentence; input in it is quoted
-	Hint   string      // what to do next
+	Advice   string      // what to do next
 }
 
 // Error implements error; it does not hold the hint.
@@ -67,6 +67,9 @@ func (e *RefusalError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s [%s]", quote(e.Key.String()), e.Detail, e.Rule)
 }
+
+// Hint says what to do next.
+func (e *RefusalError) Hint() string { return e.Advice }
 
 // Draft makes the statement of a proposal, without by and at, which [State.Sign]
 // adds. It computes previous decisions and serials. The error is a
@@ -93,12 +96,12 @@ func (s *State) Draft(p Proposal) (*Statement, error) {
 }
 
 func errNoTrust() error {
-	return &RefusalError{Rule: RuleNoTrust, Detail: "there is no trust list", Hint: "run agentgateway trust init, or restore .agentgateway/trust with git"}
+	return &RefusalError{Rule: RuleNoTrust, Detail: "there is no trust list", Advice: "run agentgateway trust init, or restore .agentgateway/trust with git"}
 }
 
 func (s *State) draftItem(action Action, p *ProposedItem) (Item, error) {
 	refuse := func(rule Rule, detail, hint string) (Item, error) {
-		return Item{}, &RefusalError{Rule: rule, Key: p.Key, Detail: detail, Hint: hint}
+		return Item{}, &RefusalError{Rule: rule, Key: p.Key, Detail: detail, Advice: hint}
 	}
 	st := s.byKey[p.Key]
 	if st == nil {
@@ -129,25 +132,25 @@ func (s *State) admissible(action Action, st *ItemState, it *Item, before *effec
 	forked := st.history.code != ""
 	switch {
 	case action.puts() && st.gone != "":
-		return &RefusalError{Rule: RuleNotListed, Detail: fmt.Sprintf("it is %s, so there is no text to approve", st.gone), Hint: "run agentgateway lock once the server lists it again"}
+		return &RefusalError{Rule: RuleNotListed, Detail: fmt.Sprintf("it is %s, so there is no text to approve", st.gone), Advice: "run agentgateway lock once the server lists it again"}
 	case st.Kind != surface.KindServer && it.Digest.IsZero():
-		return &RefusalError{Rule: RuleNotLocked, Detail: "the lockfile holds no digest of it", Hint: "run agentgateway lock"}
+		return &RefusalError{Rule: RuleNotLocked, Detail: "the lockfile holds no digest of it", Advice: "run agentgateway lock"}
 	case action.puts() && before.disabled != nil:
-		return &RefusalError{Rule: RuleDisabled, Detail: "it is disabled", Hint: "run agentgateway enable first; it needs a fresh approval after that"}
+		return &RefusalError{Rule: RuleDisabled, Detail: "it is disabled", Advice: "run agentgateway enable first; it needs a fresh approval after that"}
 	case action == Approve && (it.Digest != st.Digest || it.GatewayDigest != st.GatewayDigest):
-		return &RefusalError{Rule: RuleNotLocked, Detail: fmt.Sprintf("the text has the digest %s, and the lockfile holds %s", it.Digest.Short(), st.Digest.Short()), Hint: "run agentgateway lock, then review again"}
+		return &RefusalError{Rule: RuleNotLocked, Detail: fmt.Sprintf("the text has the digest %s, and the lockfile holds %s", it.Digest.Short(), st.Digest.Short()), Advice: "run agentgateway lock, then review again"}
 	case action == Rollback && !st.history.approvedOnce(it.Digest, it.GatewayDigest):
-		return &RefusalError{Rule: RuleNeverApproved, Detail: fmt.Sprintf("no decision in force ever approved the digest %s", it.Digest.Short()), Hint: "roll back to a digest that agentgateway audit log shows as approved"}
+		return &RefusalError{Rule: RuleNeverApproved, Detail: fmt.Sprintf("no decision in force ever approved the digest %s", it.Digest.Short()), Advice: "roll back to a digest that agentgateway audit log shows as approved"}
 	case action == Enable && before.disabled == nil:
-		return &RefusalError{Rule: RuleNotDisabled, Detail: "it is not disabled", Hint: "nothing is to be done"}
+		return &RefusalError{Rule: RuleNotDisabled, Detail: "it is not disabled", Advice: "nothing is to be done"}
 	case action == Disable && before.disabled != nil && !forked:
-		return &RefusalError{Rule: RuleAlready, Detail: "it is disabled already", Hint: "nothing is to be done"}
+		return &RefusalError{Rule: RuleAlready, Detail: "it is disabled already", Advice: "nothing is to be done"}
 	case action == Reject && before.bars(it.Digest) != nil && !forked:
-		return &RefusalError{Rule: RuleAlready, Detail: "this text is rejected already", Hint: "nothing is to be done"}
+		return &RefusalError{Rule: RuleAlready, Detail: "this text is rejected already", Advice: "nothing is to be done"}
 	case action == Pause && before.paused != nil && !forked:
-		return &RefusalError{Rule: RuleAlready, Detail: "the server is paused already", Hint: "nothing is to be done"}
+		return &RefusalError{Rule: RuleAlready, Detail: "the server is paused already", Advice: "nothing is to be done"}
 	case action == Resume && before.paused == nil && !forked:
-		return &RefusalError{Rule: RuleNotPaused, Detail: "the server is not paused", Hint: "nothing is to be done"}
+		return &RefusalError{Rule: RuleNotPaused, Detail: "the server is not paused", Advice: "nothing is to be done"}
 	}
 	return nil
 }
@@ -182,13 +185,13 @@ func (s *State) MaySign(st *Statement, key string) error {
 func (s *State) refusal(r ref, standing standing, signer *Signer, key string) error {
 	switch standing {
 	case unknown:
-		return &RefusalError{Rule: RuleNotApprover, Detail: fmt.Sprintf("the trust list does not have the key %s", fingerprint(key)), Hint: "ask an admin for agentgateway trust add, or sign with another key (--ssh-key)"}
+		return &RefusalError{Rule: RuleNotApprover, Detail: fmt.Sprintf("the trust list does not have the key %s", fingerprint(key)), Advice: "ask an admin for agentgateway trust add, or sign with another key (--ssh-key)"}
 	case notApprover:
-		return &RefusalError{Rule: RuleNotApprover, Detail: fmt.Sprintf("%s has not the role approver", signer.Principal), Hint: "ask an approver, or an admin for the role"}
+		return &RefusalError{Rule: RuleNotApprover, Detail: fmt.Sprintf("%s has not the role approver", signer.Principal), Advice: "ask an approver, or an admin for the role"}
 	case notAllowed:
-		return &RefusalError{Rule: RuleNotAllowed, Key: r.item.Key, Detail: fmt.Sprintf("the patterns of %s do not allow the server %s with the target %s", signer.Principal, quote(r.item.Server), quote(s.judge.target(r.item.Server))), Hint: "ask an approver of this server"}
+		return &RefusalError{Rule: RuleNotAllowed, Key: r.item.Key, Detail: fmt.Sprintf("the patterns of %s do not allow the server %s with the target %s", signer.Principal, quote(r.item.Server), quote(s.judge.target(r.item.Server))), Advice: "ask an approver of this server"}
 	case proposer:
-		return &RefusalError{Rule: RuleProposer, Key: r.item.Key, Detail: fmt.Sprintf("%s proposed this text", quote(signer.Person)), Hint: "ask another approver: nobody approves what they proposed"}
+		return &RefusalError{Rule: RuleProposer, Key: r.item.Key, Detail: fmt.Sprintf("%s proposed this text", quote(signer.Person)), Advice: "ask another approver: nobody approves what they proposed"}
 	}
 	return nil
 }
@@ -221,10 +224,10 @@ func (s *State) Sign(ctx context.Context, st *Statement, at time.Time, key Signi
 func (s *State) Cosign(ctx context.Context, id canonical.Digest, key SigningKey) (*Decision, error) {
 	e := s.ledger.entries[id]
 	if s.judge == nil || e == nil {
-		return nil, &RefusalError{Rule: RuleBroken, Detail: fmt.Sprintf("there is no decision %s that could be signed", id.Short()), Hint: "run agentgateway review again"}
+		return nil, &RefusalError{Rule: RuleBroken, Detail: fmt.Sprintf("there is no decision %s that could be signed", id.Short()), Advice: "run agentgateway review again"}
 	}
 	if v := s.judge.verdict(e); v.code != "" {
-		return nil, &RefusalError{Rule: RuleBroken, Detail: fmt.Sprintf("decision %s cannot count: %s", id.Short(), v.detail), Hint: "decide again"}
+		return nil, &RefusalError{Rule: RuleBroken, Detail: fmt.Sprintf("decision %s cannot count: %s", id.Short(), v.detail), Advice: "decide again"}
 	}
 	if err := s.mayCosign(e, key.Key()); err != nil {
 		return nil, err
@@ -238,25 +241,25 @@ func (s *State) Cosign(ctx context.Context, id canonical.Digest, key SigningKey)
 
 func (s *State) mayCosign(e *entry, key string) error {
 	v, signer := s.judge.verdict(e), s.judge.chain.Signer(key)
-	var first error = &RefusalError{Rule: RuleNothing, Detail: fmt.Sprintf("decision %s lacks no signature", e.id.Short()), Hint: "nothing is to be done"}
+	var first error = &RefusalError{Rule: RuleNothing, Detail: fmt.Sprintf("decision %s lacks no signature", e.id.Short()), Advice: "nothing is to be done"}
 	useful := false
 	for i := range e.decision.Statement.Items {
 		r := ref{entry: e, item: &e.decision.Statement.Items[i]}
 		st := s.byKey[r.item.Key]
 		if st == nil || st.history.code != "" {
-			return &RefusalError{Rule: RuleBroken, Key: r.item.Key, Detail: "its decisions cannot be followed", Hint: "review and decide again"}
+			return &RefusalError{Rule: RuleBroken, Key: r.item.Key, Detail: "its decisions cannot be followed", Advice: "review and decide again"}
 		}
 		n := st.history.node(e.id)
 		switch {
 		case n == nil:
-			return &RefusalError{Rule: RuleBroken, Key: r.item.Key, Detail: "the decision has no place among those about it: nobody who signed it may decide about it", Hint: "review and decide again"}
+			return &RefusalError{Rule: RuleBroken, Key: r.item.Key, Detail: "the decision has no place among those about it: nobody who signed it may decide about it", Advice: "review and decide again"}
 		case n.counts:
 			continue
 		case n.overtaken:
-			return &RefusalError{Rule: RuleOvertaken, Key: r.item.Key, Detail: "a later decision about it counts", Hint: "review and decide again"}
+			return &RefusalError{Rule: RuleOvertaken, Key: r.item.Key, Detail: "a later decision about it counts", Advice: "review and decide again"}
 		}
 		if r.item.Digest != st.Digest || r.item.GatewayDigest != st.GatewayDigest {
-			return &RefusalError{Rule: RuleNotLocked, Key: r.item.Key, Detail: "the lockfile holds another text now", Hint: "review and decide again"}
+			return &RefusalError{Rule: RuleNotLocked, Key: r.item.Key, Detail: "the lockfile holds another text now", Advice: "review and decide again"}
 		}
 		switch err := s.refusal(r, s.judge.standing(r, v, signer), signer, key); {
 		case err == nil:
@@ -292,7 +295,7 @@ func Record(f *lockfile.File, st *Statement) error {
 	for i := range st.Items {
 		it, ok := f.Locked(st.Items[i].Key)
 		if !ok {
-			return &RefusalError{Rule: RuleUnknownItem, Key: st.Items[i].Key, Detail: "the lockfile does not hold it", Hint: "run agentgateway lock first"}
+			return &RefusalError{Rule: RuleUnknownItem, Key: st.Items[i].Key, Detail: "the lockfile does not hold it", Advice: "run agentgateway lock first"}
 		}
 		*it.Decision = id
 	}

@@ -31,7 +31,7 @@ func (e *ChainError) Finding(folder string) finding.Finding {
 		place.File = path.Join(folder, VersionPath(e.Version))
 	}
 	f := finding.New(e.Code(), place, e.Error())
-	f.Hint = e.Hint
+	f.Hint = e.Advice
 	return f
 }
 

@@ -69,14 +69,14 @@ func (a *Authority) Check(f *lockfile.File) error {
 	case len(bad) > 0:
 		return &DecisionError{bad[0].Path, len(bad) - 1, bad[0].Err}
 	case a.Chain == nil && a.Ledger.Len() > 0:
-		return &ChainError{Rule: RuleNoList, Detail: "there are decisions, and no trust list to judge them by", Hint: hintRestoreTrust}
+		return &ChainError{Rule: RuleNoList, Detail: "there are decisions, and no trust list to judge them by", Advice: hintRestoreTrust}
 	case f.Trust.IsZero() || a.Chain != nil && a.Chain.Contains(f.Trust):
 		return nil
 	case a.Chain == nil:
-		return &ChainError{Rule: RuleNoList, Detail: fmt.Sprintf("the lockfile was written under the trust version %s, and there is no trust list", f.Trust.Short()), Hint: hintRestoreTrust}
+		return &ChainError{Rule: RuleNoList, Detail: fmt.Sprintf("the lockfile was written under the trust version %s, and there is no trust list", f.Trust.Short()), Advice: hintRestoreTrust}
 	default:
 		return &ChainError{Rule: RuleLost, Detail: fmt.Sprintf("the lockfile names the trust version %s, which is not in force", f.Trust.Short()),
-			Hint: hintRestoreTrust + ", or run agentgateway lock"}
+			Advice: hintRestoreTrust + ", or run agentgateway lock"}
 	}
 }
 
@@ -144,7 +144,7 @@ func ReadVersions(fsys fs.FS, folder string) ([]File, error) {
 	for _, e := range entries {
 		n, ok := ParseVersionPath(path.Join(VersionFolder, e.Name()))
 		if !ok {
-			return nil, &ChainError{Rule: RuleStray, Detail: quote(path.Join(VersionFolder, e.Name())) + " is no trust version, by its name", Hint: "remove it: the folder holds 1.json, 2.json and so on"}
+			return nil, &ChainError{Rule: RuleStray, Detail: quote(path.Join(VersionFolder, e.Name())) + " is no trust version, by its name", Advice: "remove it: the folder holds 1.json, 2.json and so on"}
 		}
 		data, err := bounded.File(fsys, path.Join(folder, e.Name()), MaxVersionSize)
 		if err != nil {
@@ -167,7 +167,7 @@ func chainError(err error) error {
 	} else {
 		return err
 	}
-	return &ChainError{Rule: rule, Detail: err.Error(), Hint: hintRestoreTrust, Err: err}
+	return &ChainError{Rule: rule, Detail: err.Error(), Advice: hintRestoreTrust, Err: err}
 }
 
 // noTwins refuses what is beside a folder of ours under a name that differs by case
@@ -195,7 +195,7 @@ func Twin(ours, name string) error {
 	if name == own || len(name) != len(own) || !strings.EqualFold(name, own) { // ours is ASCII
 		return nil
 	}
-	return &ChainError{Rule: RuleTwin, Detail: fmt.Sprintf("%s differs from %s by case alone, and is the same on some systems", quote(path.Join(path.Dir(ours), name)), ours), Hint: "remove it with git"}
+	return &ChainError{Rule: RuleTwin, Detail: fmt.Sprintf("%s differs from %s by case alone, and is the same on some systems", quote(path.Join(path.Dir(ours), name)), ours), Advice: "remove it with git"}
 }
 
 // A place is one file of the decisions folder.

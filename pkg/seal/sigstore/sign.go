@@ -128,7 +128,7 @@ func (s *Signer) check() error {
 }
 
 func notSet(detail, hint string) error {
-	return &seal.Error{Rule: seal.RulePolicy, Subject: "sealing with Sigstore", Detail: detail, Hint: hint}
+	return &seal.Error{Rule: seal.RulePolicy, Subject: "sealing with Sigstore", Detail: detail, Advice: hint}
 }
 
 // private reports a URL whose traffic others cannot read.

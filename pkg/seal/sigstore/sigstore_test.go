@@ -179,7 +179,7 @@ func TestAttack28(t *testing.T) {
 			if got := ruleOf(err); got != string(tc.rule) {
 				t.Errorf("rule %q, want %q (%v)", got, tc.rule, err)
 			}
-			if e, ok := errors.AsType[*seal.Error](err); ok && (e.Hint == "" || e.Detail == "") {
+			if e, ok := errors.AsType[*seal.Error](err); ok && (e.Advice == "" || e.Detail == "") {
 				t.Errorf("not for people: %+v", e)
 			}
 		})

@@ -28,7 +28,7 @@ const (
 )
 
 func fail(rule seal.Rule, hint string, err error, format string, args ...any) error {
-	return &seal.Error{Rule: rule, Subject: subject, Detail: fmt.Sprintf(format, args...), Hint: hint, Err: err}
+	return &seal.Error{Rule: rule, Subject: subject, Detail: fmt.Sprintf(format, args...), Advice: hint, Err: err}
 }
 
 // A Verifier verifies Sigstore bundles, offline.
