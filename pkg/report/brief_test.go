@@ -101,3 +101,42 @@ func TestFullShowsEveryWord(t *testing.T) {
 		}
 	})
 }
+
+// TestCommandsAgree: review, diff, lock and ci tell the same words of one change.
+func TestCommandsAgree(t *testing.T) {
+	eachChange(t, func(t *testing.T, _ *author, old, fresh map[string]any) {
+		t.Helper()
+		c := changeOf(t, old, fresh)
+		full := TextOptions{Width: 100, Full: true}
+		shown := map[string]func(io.Writer) error{
+			"review": func(w io.Writer) error { return ReviewText(w, Review{Items: []ReviewItem{{Server: "s", Change: c}}}, full) },
+			"diff": func(w io.Writer) error {
+				return Text(w, &Report{Command: "diff", Servers: []Server{{Name: "s", Changes: []drift.Change{c}}}}, full)
+			},
+			"lock": func(w io.Writer) error {
+				return Text(w, &Report{Command: "lock", Full: ShowAll, Servers: []Server{{Name: "s", Changes: []drift.Change{c}}}}, TextOptions{Width: 100})
+			},
+			"ci": func(w io.Writer) error {
+				place := finding.Place{Server: "s", Kind: surface.KindTool, Name: "tool"}
+				return Text(w, &Report{
+					Command: "ci", Servers: []Server{{Name: "s", Waiting: []drift.Change{c}}},
+					Findings: []finding.Finding{finding.New(finding.ApprovalMissing, place, "nothing is in force")},
+				}, full)
+			},
+		}
+		var want [2]string
+		for _, command := range []string{"review", "diff", "lock", "ci"} {
+			var b bytes.Buffer
+			if err := shown[command](&b); err != nil {
+				t.Fatal(err)
+			}
+			var got [2]string
+			got[0], got[1] = diffSides(b.String())
+			if command == "review" {
+				want = got
+			} else if got != want {
+				t.Fatalf("%s tells other words than review:\n%q\n%q", command, got, want)
+			}
+		}
+	})
+}
