@@ -75,9 +75,12 @@ func (r *release) platformImage(b binary) (v1.Image, error) {
 		n.name = "usr/share/doc/" + name + "/" + n.name
 		files = append(files, n)
 	}
+	packed, err := r.tarGz(files)
+	if err != nil {
+		return nil, err
+	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		data, err := r.tarGz(files)
-		return io.NopCloser(bytes.NewReader(data)), err
+		return io.NopCloser(bytes.NewReader(packed)), nil
 	}, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err
