@@ -147,7 +147,7 @@ func servesTree(ts *testscript.TestScript) bool {
 	loader, err := serve.NewLoader(serve.Origin{Repo: ts.MkAbs("."), Ref: "odd", TrustRoot: &root}, time.Now)
 	ts.Check(err)
 	defer loader.Close()
-	_, err = loader.Load(context.Background())
+	_, err = loader.Load(context.Background(), func(context.Context, *serve.Loaded) error { return nil })
 	return err == nil
 }
 

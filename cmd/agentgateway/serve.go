@@ -25,7 +25,7 @@ type serveOrigin struct {
 	trustFlags
 
 	Repo        string `placeholder:"PATH|URL" help:"The repository to read commits from (default: that of -C)."`
-	Ref         string `placeholder:"REF" help:"A tag such as lock/v3, a branch, or a pattern of tags such as 'lock/v*', whose newest counts."`
+	Ref         string `placeholder:"REF" help:"A tag such as lock/v3, a branch, or a pattern of tags such as 'lock/v*', of which the newest that verifies counts."`
 	Path        string `placeholder:"FILE" help:"The lockfile within the repository (default: --lockfile)."`
 	Bundle      string `placeholder:"FILE" help:"Serve from a bundle in place of a repository."`
 	GitToken    string `name:"git-token-file" placeholder:"FILE" help:"A token for a repository reached by https."`

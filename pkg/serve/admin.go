@@ -195,6 +195,7 @@ func (d *Daemon) gauges() {
 		return age.Seconds()
 	})
 	m.gauge("reload_failing", "1 where the newest refresh failed, so that an older policy is in force.", flag(func() bool { return d.refresher.failing(problemReload) }))
+	m.gauge("tags_refused", "Tags of the pattern that are newer than the one in force, and were refused.", func() float64 { return float64(d.refresher.Passed()) })
 	m.gauge("unsigned", "1 where the policy has no trust list.", flag(func() bool { l := d.refresher.Loaded(); return l != nil && l.Unsigned() }))
 	m.gauge("observe", "1 where nothing is enforced.", flag(func() bool { return d.config.Options.Mode == processor.Observe }))
 	m.gauge("uncovered_pass", "1 where kinds that are not covered pass.", flag(func() bool { return d.config.Options.Uncovered == processor.UncoveredPass }))

@@ -21,7 +21,7 @@ import (
 // used. It names either a repository or a bundle.
 type Origin struct {
 	Repo      string // the folder of a repository, or the URL of a remote one
-	Ref       string // a tag, a branch, or a pattern of tags such as lock/v*, whose newest counts
+	Ref       string // a tag, a branch, or a pattern of tags such as lock/v*, of which the newest that verifies counts
 	TokenFile string // holds a token for a repository reached by https
 	SSHKey    string // a private key file for a repository reached by ssh
 	// Cache is the folder that a remote repository is fetched into.
@@ -142,18 +142,29 @@ type material struct {
 // A Loader loads the policies of one origin, again and again. It is not safe for
 // concurrent use.
 type Loader struct {
-	origin Origin
-	now    func() time.Time
-	reader originReader
-	last   *Loaded
+	origin  Origin
+	now     func() time.Time
+	reader  originReader
+	last    *Loaded
+	refused map[string]error // by id, of what will never verify
+	passed  []string         // what was refused for the last, newest first
 }
 
-// A originReader reads the material of one kind of origin. unchanged is the id of what
-// was read last, with the decisions known from it; where the origin is still the same
-// it returns nil.
+// An originReader finds what one kind of origin holds now: the newest first, of which
+// the first that verifies counts.
 type originReader interface {
-	read(ctx context.Context, unchanged string, known *trust.Ledger) (*material, error)
+	candidates(ctx context.Context) ([]candidate, error)
 	close()
+}
+
+// A candidate is one thing that a policy may be read from.
+type candidate struct {
+	id    string // of what it holds, to find that nothing changed
+	title string // for people
+	// fixed is set where what the id names is all that decides whether it verifies.
+	fixed bool
+	// read reads and verifies it; known are the decisions of the last one.
+	read func(ctx context.Context, known *trust.Ledger) (*material, error)
 }
 
 // NewLoader returns a loader of an origin. now tells the time; nil means the
@@ -197,30 +208,77 @@ func NewLoader(origin Origin, now func() time.Time) (*Loader, error) {
 // Close frees what the loader holds.
 func (l *Loader) Close() { l.reader.close() }
 
-// Load reads the origin and verifies what it holds. Where nothing has changed
-// since the last time, it returns what it returned then. The error is a
-// *LoadError.
-func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
-	unchanged, known := "", (*trust.Ledger)(nil)
-	if l.last != nil {
-		unchanged, known = l.last.id, l.last.Ledger
-	}
-	m, err := l.reader.read(ctx, unchanged, known)
+// Load reads the origin, verifies what it holds and gives it to accept, which may
+// refuse it. Of a pattern of tags the newest that verifies and is accepted counts.
+// Where that is what counted the last time, Load returns what it returned then, and
+// does not call accept. The error is a *LoadError: of the newest, where none counts.
+func (l *Loader) Load(ctx context.Context, accept func(context.Context, *Loaded) error) (*Loaded, error) {
+	l.passed = nil
+	candidates, err := l.reader.candidates(ctx)
 	if err != nil {
-		if le, ok := errors.AsType[*LoadError](err); ok {
-			return nil, le
+		return nil, loadError(err)
+	}
+	refused, passed := map[string]error{}, []string(nil)
+	var first error
+	for i := range candidates {
+		c := &candidates[i]
+		if l.last != nil && c.id == l.last.id {
+			l.refused, l.passed = refused, passed
+			return l.last, nil
 		}
-		return nil, &LoadError{RuleOrigin, "the policy origin cannot be read: " + err.Error(), "look at the reason; the old policy stays in force", err}
+		err, known := l.refused[c.id]
+		if !known {
+			err = l.try(ctx, c, accept)
+		}
+		if err == nil {
+			l.refused, l.passed = refused, passed
+			return l.last, nil
+		}
+		if ctx.Err() != nil {
+			return nil, loadError(ctx.Err())
+		}
+		if c.fixed && ruleOf(err) != RuleOrigin {
+			refused[c.id] = err
+		}
+		if passed = append(passed, c.title+" ("+ruleOf(err)+")"); first == nil {
+			first = err
+		}
 	}
-	if m == nil {
-		return l.last, nil
+	l.refused = refused
+	return nil, loadError(first)
+}
+
+// try reads, verifies and hands over one candidate.
+func (l *Loader) try(ctx context.Context, c *candidate, accept func(context.Context, *Loaded) error) error {
+	var known *trust.Ledger
+	if l.last != nil {
+		known = l.last.Ledger
 	}
+	m, err := c.read(ctx, known)
+	if err != nil {
+		return err
+	}
+	m.id, m.origin = c.id, c.title
 	loaded, err := l.verify(m)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if err := accept(ctx, loaded); err != nil {
+		return err
 	}
 	l.last = loaded
-	return loaded, nil
+	return nil
+}
+
+// Passed names what is newer than what Load returned last and was refused, the newest
+// first, each with the rule that refused it.
+func (l *Loader) Passed() []string { return l.passed }
+
+func loadError(err error) error {
+	if le, ok := errors.AsType[*LoadError](err); ok {
+		return le
+	}
+	return &LoadError{RuleOrigin, "the policy origin cannot be read: " + err.Error(), "look at the reason; the old policy stays in force", err}
 }
 
 // verify holds material to everything else that the origin asks for.

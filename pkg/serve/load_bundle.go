@@ -63,8 +63,8 @@ func newBundleReader(origin *Origin, now func() time.Time) (originReader, error)
 
 func (b *bundleReader) close() {}
 
-// read implements originReader.
-func (b *bundleReader) read(_ context.Context, unchanged string, known *trust.Ledger) (*material, error) {
+// candidates implements originReader: there is the one bundle.
+func (b *bundleReader) candidates(context.Context) ([]candidate, error) {
 	data, err := bounded.OSFile(b.origin.Bundle, seal.MaxBundleSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the bundle: %w", err)
@@ -74,9 +74,12 @@ func (b *bundleReader) read(_ context.Context, unchanged string, known *trust.Le
 		return nil, err
 	}
 	id := "bundle " + canonical.Sum(data).String() + " " + canonical.Sum(apart).String()
-	if id == unchanged {
-		return nil, nil
-	}
+	read := func(_ context.Context, known *trust.Ledger) (*material, error) { return b.material(data, apart, known) }
+	return []candidate{{id: id, title: "the bundle " + filepath.Base(b.origin.Bundle), read: read}}, nil
+}
+
+// material verifies the bundle with the seal that is apart from it, and reads it.
+func (b *bundleReader) material(data, apart []byte, known *trust.Ledger) (*material, error) {
 	bundle, err := seal.ParseBundle(data)
 	if err != nil {
 		return nil, sealError(err)
@@ -92,7 +95,7 @@ func (b *bundleReader) read(_ context.Context, unchanged string, known *trust.Le
 		return nil, sealError(err)
 	}
 	return &material{
-		id: id, origin: "the bundle " + filepath.Base(b.origin.Bundle), sealed: sealed, path: bundle.Path,
+		sealed: sealed, path: bundle.Path,
 		instruction: func(_ *lockfile.Copy, digest canonical.Digest) (string, bool) { return bundle.Instruction(digest) },
 	}, nil
 }

@@ -62,9 +62,9 @@ func (g *gitReader) close() {
 	}
 }
 
-// read implements originReader. A repository is opened anew each time, so that
+// candidates implements originReader. A repository is opened anew each time, so that
 // packs which came since are seen.
-func (g *gitReader) read(ctx context.Context, unchanged string, known *trust.Ledger) (*material, error) {
+func (g *gitReader) candidates(ctx context.Context) ([]candidate, error) {
 	if g.remote {
 		err := gitrepo.Fetch(ctx, g.origin.Repo, g.refspecs(), gitrepo.FetchOptions{Dir: g.dir, TokenFile: g.origin.TokenFile, SSHKey: g.origin.SSHKey})
 		if err != nil {
@@ -77,14 +77,43 @@ func (g *gitReader) read(ctx context.Context, unchanged string, known *trust.Led
 		return nil, err
 	}
 	g.repo = repo
+	if isPattern(g.origin.Ref) {
+		return g.tags(ctx)
+	}
 	at, err := g.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if at.id() == unchanged {
-		return nil, nil
+	return []candidate{g.candidate(at)}, nil
+}
+
+func (g *gitReader) candidate(at position) candidate {
+	return candidate{
+		id: at.id(), title: at.title(), fixed: g.origin.Sigstore == nil,
+		read: func(ctx context.Context, known *trust.Ledger) (*material, error) { return g.material(ctx, at, known) },
 	}
-	return g.material(ctx, at, known)
+}
+
+// tags are the tags of a pattern. One that leads to no commit does not verify.
+func (g *gitReader) tags(ctx context.Context) ([]candidate, error) {
+	tags, err := g.repo.Tags(ctx, strings.TrimPrefix(g.origin.Ref, tagsPrefix))
+	if err != nil {
+		return nil, fmt.Errorf("listing the tags %s: %w", g.origin.Ref, err)
+	}
+	if len(tags) == 0 {
+		return nil, &LoadError{RuleOrigin, fmt.Sprintf("no tag matches %q", g.origin.Ref), "seal the lockfile with a tag of such a name, or name another", nil}
+	}
+	candidates := make([]candidate, 0, len(tags))
+	for _, tag := range tags {
+		at, err := g.at(ctx, tag.Name)
+		if err == nil {
+			candidates = append(candidates, g.candidate(at))
+			continue
+		}
+		broken := position{ref: tag.Name, object: tag.ID}
+		candidates = append(candidates, candidate{id: broken.id(), title: broken.title(), read: func(context.Context, *trust.Ledger) (*material, error) { return nil, err }})
+	}
+	return candidates, nil
 }
 
 // refspecs names what is fetched of a remote repository. A wildcard after a short
@@ -125,20 +154,21 @@ func (p position) tag() string {
 	return ""
 }
 
+// title is how people name it.
+func (p position) title() string {
+	switch {
+	case p.tag() != "":
+		return "the tag " + p.tag()
+	case p.ref == "":
+		return "the commit " + p.commit.Short()
+	}
+	return "the branch " + strings.TrimPrefix(p.ref, headsPrefix)
+}
+
 // resolve finds what the configured reference leads to now. A tag goes before a
 // branch of its name: the stricter seal is asked for.
 func (g *gitReader) resolve(ctx context.Context) (position, error) {
 	ref := g.origin.Ref
-	if isPattern(ref) {
-		tags, err := g.repo.Tags(ctx, strings.TrimPrefix(ref, tagsPrefix))
-		if err != nil {
-			return position{}, fmt.Errorf("listing the tags %s: %w", ref, err)
-		}
-		if len(tags) == 0 {
-			return position{}, &LoadError{RuleOrigin, fmt.Sprintf("no tag matches %q", ref), "seal the lockfile with a tag of such a name, or name another", nil}
-		}
-		return g.at(ctx, tags[0].Name)
-	}
 	names := []string{ref}
 	if !strings.HasPrefix(ref, "refs/") {
 		names = []string{tagsPrefix + ref, headsPrefix + ref}
@@ -170,11 +200,9 @@ func (g *gitReader) at(ctx context.Context, name string) (position, error) {
 // material proves the seal of what a reference leads to, and reads what belongs to
 // the lockfile.
 func (g *gitReader) material(ctx context.Context, at position, known *trust.Ledger) (*material, error) {
-	origin, title := seal.OriginBranch, "the branch "+strings.TrimPrefix(at.ref, headsPrefix)
+	origin := seal.OriginBranch
 	if at.tag() != "" {
-		origin, title = seal.OriginTag, "the tag "+at.tag()
-	} else if at.ref == "" {
-		title = "the commit " + at.commit.Short()
+		origin = seal.OriginTag
 	}
 	sealed, err := g.seal(ctx, at, origin, known)
 	if err != nil {
@@ -186,7 +214,7 @@ func (g *gitReader) material(ctx context.Context, at position, known *trust.Ledg
 		return nil, err
 	}
 	read := lockfile.CopyReader(files)
-	m := &material{id: at.id(), origin: title, tag: at.tag(), sealed: sealed, path: name, folder: folder}
+	m := &material{tag: at.tag(), sealed: sealed, path: name, folder: folder}
 	m.instruction = func(c *lockfile.Copy, digest canonical.Digest) (string, bool) {
 		for _, p := range []string{c.Path, c.Approved} {
 			data, err := read(p)

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -82,8 +83,11 @@ func load(t testing.TB, src serve.Origin) (*serve.Loaded, error) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return l.Load(t.Context())
+	return l.Load(t.Context(), accepted)
 }
+
+// accepted refuses nothing.
+func accepted(context.Context, *serve.Loaded) error { return nil }
 
 func ruleOf(err error) string {
 	if err == nil {
@@ -260,22 +264,22 @@ func TestLoadABundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	first, err := l.Load(t.Context())
+	first, err := l.Load(t.Context(), accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if first.Sealed != "signature by alice@example.com" || first.Commit != "" || len(first.Input(processor.Options{}).Servers[0].Items) != 2 {
 		t.Errorf("loaded %+v", first)
 	}
-	if again, err := l.Load(t.Context()); err != nil || again != first {
+	if again, err := l.Load(t.Context(), accepted); err != nil || again != first {
 		t.Errorf("an unchanged bundle was loaded anew: %v", err)
 	}
 	write([]byte(strings.Replace(string(bundle), "files", "filez", 1)))
-	if _, err := l.Load(t.Context()); ruleOf(err) != "seal" {
+	if _, err := l.Load(t.Context(), accepted); ruleOf(err) != "seal" {
 		t.Errorf("a changed bundle: %v", err)
 	}
 	write([]byte("{"))
-	if _, err := l.Load(t.Context()); ruleOf(err) != "seal" {
+	if _, err := l.Load(t.Context(), accepted); ruleOf(err) != "seal" {
 		t.Errorf("a broken bundle: %v", err)
 	}
 }
@@ -288,18 +292,18 @@ func TestLoadFromARemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	first, err := l.Load(t.Context())
+	first, err := l.Load(t.Context(), accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := l.Load(t.Context()); err != nil || again != first {
+	if again, err := l.Load(t.Context(), accepted); err != nil || again != first {
 		t.Errorf("an unchanged repository was loaded anew: %v", err)
 	}
 	if err := r.Decide(t.Context(), trust.Disable, toolKey("add")); err != nil {
 		t.Fatal(err)
 	}
 	tag(t, r, "lock/v10") // after v9 and before v1 by their bytes
-	next, err := l.Load(t.Context())
+	next, err := l.Load(t.Context(), accepted)
 	if err != nil || next.Tag != "lock/v10" {
 		t.Fatalf("loaded %+v, %v", next, err)
 	}
@@ -441,7 +445,7 @@ func TestAtLeast(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer loader.Close()
-	v2, err := loader.Load(t.Context())
+	v2, err := loader.Load(t.Context(), accepted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +54,7 @@ type Refresher struct {
 	denyData []byte
 	unknown  []DenyLine
 	success  time.Time // of the last refresh
+	passed   int
 	problems map[problem]string
 }
 
@@ -61,6 +63,7 @@ type problem string
 
 const (
 	problemReload problem = "reload-failed"
+	problemTags   problem = "tags-refused"
 	problemDeny   problem = "deny-unreadable"
 	problemState  problem = "state-not-written"
 	problemFiles  problem = "credentials-unreadable"
@@ -143,14 +146,12 @@ func (r *Refresher) Refresh(ctx context.Context) error {
 	r.report(problemFiles, errors.Join(failed...))
 	limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
-	loaded, err := r.opts.Loader.Load(limited)
-	if err == nil {
-		err = r.accept(limited, loaded)
-	}
+	_, err := r.opts.Loader.Load(limited, r.accept)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	r.report(problemReload, err)
+	r.reportPassed(r.opts.Loader.Passed())
 	if r.opts.Reloaded != nil {
 		r.opts.Reloaded(err)
 	}
@@ -162,14 +163,34 @@ func (r *Refresher) Refresh(ctx context.Context) error {
 	return err
 }
 
-// accept puts a loaded policy in force, unless it is in force already.
-func (r *Refresher) accept(ctx context.Context, loaded *Loaded) error {
+// maxNamed is how many refused tags a reason names.
+const maxNamed = 3
+
+// reportPassed tells of what is newer than what is in force, and was refused.
+func (r *Refresher) reportPassed(passed []string) {
 	r.mu.Lock()
-	old := r.loaded
+	r.passed = len(passed)
 	r.mu.Unlock()
-	if old == loaded {
-		return nil
+	if len(passed) == 0 {
+		r.report(problemTags, nil)
+		return
 	}
+	more := ""
+	if n := len(passed) - maxNamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	r.report(problemTags, fmt.Errorf("newer than what is in force, and refused: %s%s", strings.Join(passed[:min(len(passed), maxNamed)], ", "), more))
+}
+
+// Passed is how many tags are newer than the one in force, and were refused.
+func (r *Refresher) Passed() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.passed
+}
+
+// accept puts a loaded policy in force.
+func (r *Refresher) accept(ctx context.Context, loaded *Loaded) error {
 	if err := r.opts.Floor.Check(ctx, r.opts.Origin, loaded); err != nil {
 		return err
 	}
@@ -330,7 +351,7 @@ const (
 // ReasonCodes returns every code that a Reason can have.
 func ReasonCodes() []string {
 	return []string{
-		reasonNoPolicy, reasonPolicyTooOld, reasonProbing, string(problemReload), string(problemDeny), reasonDenyUnknown,
+		reasonNoPolicy, reasonPolicyTooOld, reasonProbing, string(problemReload), string(problemTags), string(problemDeny), reasonDenyUnknown,
 		string(problemState), string(problemFiles), reasonNoFloor, reasonUnsigned, reasonObserve, reasonUncoveredPass,
 		reasonNoEvidenceLimit, reasonInsecureLoopback,
 	}
@@ -347,7 +368,7 @@ func (r *Refresher) Reasons() []Reason {
 	} else if age := r.opts.Now().Sub(r.success); r.opts.MaxAge > 0 && age > r.opts.MaxAge {
 		add(reasonPolicyTooOld, fmt.Sprintf("the last refresh that succeeded was %s ago", age.Round(time.Second)), true)
 	}
-	for _, p := range []problem{problemReload, problemDeny, problemState, problemFiles} {
+	for _, p := range []problem{problemReload, problemTags, problemDeny, problemState, problemFiles} {
 		if text, ok := r.problems[p]; ok {
 			add(string(p), text, false)
 		}
