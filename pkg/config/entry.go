@@ -178,6 +178,7 @@ func (e *entry) record() {
 	src.AllowLiteral = e.judgeLiterals()
 	if len(e.problems) == 0 {
 		e.source = src
+		e.noteFloating(src)
 	}
 	if e.file != nil && e.file.inside && machinePath.MatchString(src.Command) {
 		f := finding.New(finding.SourceMachinePath, e.place(e.line), fmt.Sprintf("the command of %s is a full path, which other machines may not have", e.name))

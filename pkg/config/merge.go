@@ -47,9 +47,7 @@ func merge(entries []*entry, locked func(server string) *source.Source) *Set {
 				called = variantName(name, group)
 			}
 			set.Servers = append(set.Servers, server(called, group, locked(called), false))
-			for _, e := range group {
-				set.Findings = append(set.Findings, renamed(e.notes, called)...)
-			}
+			set.Findings = append(set.Findings, notesOf(group, called)...)
 		}
 	}
 	slices.SortFunc(set.Servers, func(a, b *Server) int { return strings.Compare(a.Name, b.Name) })
@@ -69,9 +67,19 @@ func problemsOf(entries []*entry) []finding.Finding {
 	return problems
 }
 
-func renamed(notes []finding.Finding, server string) []finding.Finding {
-	for i := range notes {
-		notes[i].Place.Server = server
+// notesOf are the notes of entries that make one server. What is said of their
+// common source is said once.
+func notesOf(group []*entry, server string) []finding.Finding {
+	var notes []finding.Finding
+	said := map[string]bool{}
+	for _, e := range group {
+		for _, f := range e.notes {
+			if key := string(f.Code) + f.Summary; !said[key] {
+				said[key] = true
+				f.Place.Server = server
+				notes = append(notes, f)
+			}
+		}
 	}
 	return notes
 }

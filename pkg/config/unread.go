@@ -16,19 +16,27 @@ const (
 	maxWalk  = 20_000 // entries
 	maxLevel = 8      // folders below the root
 	maxNotes = 50
+
+	maxOther    = 256 << 10 // bytes of a file of no known name
+	maxOtherAll = 16 << 20  // bytes of all of them
 )
 
-// passedOver are folders of what others wrote.
-var passedOver = []string{"node_modules", "vendor", "third_party", "site-packages", "venv", "__pycache__", "target", "dist", "build"}
+// passedOver are folders of what others wrote, and of what tests read.
+var (
+	passedOver = []string{"node_modules", "vendor", "third_party", "site-packages", "venv", "__pycache__", "target", "dist", "build",
+		".git", ".venv", ".tox", ".cache", ".yarn", ".next", ".terraform", ".gradle", ".agentgateway"}
+	testData = []string{"testdata", "test", "tests", "__tests__", "fixtures", "spec", "examples", "example"}
+)
 
-// unread finds configurations of a known name that were not read.
+// unread finds configurations that were not read: of a known name, or with servers
+// under one of the members that clients use.
 func (l *loader) unread(ctx context.Context) ([]finding.Finding, error) {
 	var notes []finding.Finding
 	type folder struct {
 		name  string
 		level int
 	}
-	left := maxWalk
+	left, others := maxWalk, int64(maxOtherAll)
 	for queue := []folder{{".", 0}}; len(queue) > 0 && left > 0 && len(notes) < maxNotes; queue = queue[1:] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -46,7 +54,7 @@ func (l *loader) unread(ctx context.Context) ([]finding.Finding, error) {
 				if dir.level < maxLevel && searched(f.Name()) {
 					queue = append(queue, folder{name, dir.level + 1})
 				}
-			case !l.read[name] && l.holds(name):
+			case !l.read[name] && (l.holds(name) || l.looksLike(f, name, &others)):
 				notes = append(notes, finding.New(finding.ConfigUnread, finding.Place{File: name}, "this configuration was not read"))
 			}
 		}
@@ -77,15 +85,64 @@ func (l *loader) list(name string, limit int) ([]fs.DirEntry, error) {
 	return found, err
 }
 
-// searched reports whether a folder is looked into: not what others wrote, and of
-// the hidden ones those of clients.
-func searched(name string) bool {
-	if !strings.HasPrefix(name, ".") {
-		return !slices.Contains(passedOver, name)
+// searched reports whether a folder is looked into: not what others wrote.
+func searched(name string) bool { return !slices.Contains(passedOver, name) }
+
+// looksLike reports whether a file of no known name holds servers. left is what may
+// still be read of such files.
+func (l *loader) looksLike(entry fs.DirEntry, name string, left *int64) bool {
+	if _, ok := parserOf(name); !ok || !entry.Type().IsRegular() || inTestData(name) {
+		return false
 	}
-	return slices.ContainsFunc(clients, func(c client) bool {
-		return slices.ContainsFunc(c.repository, func(known string) bool { return strings.HasPrefix(known, name+"/") })
+	info, err := entry.Info()
+	if err != nil || info.Size() > maxOther || info.Size() > *left {
+		return false
+	}
+	*left -= info.Size()
+	src, err := l.readFile(name, true, maxOther)
+	if err != nil || !anyClient.mayHold(src) {
+		return false
+	}
+	read, _ := parserOf(name)
+	root, err := read(src)
+	if err != nil {
+		return false // no client reads it either
+	}
+	return slices.ContainsFunc(anyClient.containers, func(container []string) bool {
+		n := root
+		for _, key := range container {
+			n = n.get(key)
+		}
+		if n == nil || len(container) == 0 {
+			return false
+		}
+		for _, m := range n.members {
+			if reached(m.value) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(n.items, func(item *node) bool { return item.get("name") != nil && reached(item) })
 	})
+}
+
+// reached reports whether a value says how a server is reached: by a command, or by
+// an address of a known transport.
+func reached(n *node) bool {
+	if kind := n.get("type"); kind != nil && kind.kind == text {
+		if _, ok := transports[kind.text]; !ok {
+			return false
+		}
+	}
+	for _, member := range []string{"command", "url", "httpUrl", "serverUrl"} {
+		if v := n.get(member); v != nil && (v.kind == text && v.text != "" || v.kind == array && member == "command") {
+			return member == "command" || strings.Contains(v.text, "://")
+		}
+	}
+	return false
+}
+
+func inTestData(name string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool { return slices.Contains(testData, folder) })
 }
 
 // holds reports whether a file has a known name and seems to name servers.

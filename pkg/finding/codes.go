@@ -183,7 +183,7 @@ var codes = []Description{
 	{ConfigInvalid, Critical, true, "A configuration file cannot be read.", "Mend the file at the place named."},
 	{ConfigEntryInvalid, Warning, true, "A server's entry in a configuration is not valid.", "Mend the entry at the place named."},
 	{ConfigConflict, Warning, true, "One name is configured with two different sources.", "Give the servers different names, or make the entries equal."},
-	{ConfigUnread, Note, false, "A configuration of a known name stands elsewhere in the tree and was not read.", "Pass it with `--config`."},
+	{ConfigUnread, Note, false, "A file that holds MCP servers, or an entry that no source can record, was not read.", "Pass it with `--config`."},
 	{VariableUnset, Warning, true, "A variable that a configuration names is not set.", "Set the variable, or give it a default as in `${VAR:-default}`."},
 	{SourceCapability, Note, false, "An address holds a long run that looks generated: whoever knows the address may be able to use the server.", "Where it is a secret, put `${VAR}` in its place."},
 	{SourceFloating, Note, false, "A source names no fixed version: what runs can change without any change here.", "Write the version or digest that the message names."},
