@@ -27,6 +27,8 @@ mkdir "${work}/archive"
 tar -xzf "dist/agentgateway-lock_${number}_${os}_${arch}.tar.gz" -C "${work}/archive"
 prints "${work}/archive/agentgateway-lock"
 prints "${work}/archive/agentgateway"
+size=$(wc -c <"${work}/archive/agentgateway-lock")
+((size <= 34000000)) || { echo "the program has ${size} bytes, and may have 34000000" >&2; exit 1; }
 for page in LICENSE THIRD_PARTY_NOTICES.md share/agentgateway-lock.1 share/agentgateway-lock.bash; do
 	[[ -s ${work}/archive/${page} ]] || { echo "the archive lacks ${page}" >&2; exit 1; }
 done
