@@ -110,14 +110,21 @@ func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	}
 	out.Lines = append(out.Lines, it.Digest.String())
 	if len(it.Proposers) > 0 {
-		out.Lines = append(out.Lines, "proposed by "+strings.Join(it.Proposers, ", "))
+		by := "proposed by " + strings.Join(it.Proposers, ", ")
+		if len(it.Commits) > 0 {
+			by += ", in commit " + shortIDs(it.Commits)
+		}
+		out.Lines = append(out.Lines, by)
+	}
+	if len(it.NotMine) > 0 {
+		out.Alarms = append(out.Alarms, "whoever signed says that these commits, which may bear their name, are not theirs: "+shortIDs(it.NotMine))
 	}
 	if it.Pending != nil {
 		t := it.Pending.Tally
 		out.Lines = append(out.Lines, fmt.Sprintf("signed by %s; %d more must sign", strings.Join(t.Have, ", "), t.Missing()))
 	}
-	if it.InForce != nil && it.Change.Old == nil && it.Kind != surface.KindSource {
-		out.Alarms = append(out.Alarms, "the text in force ("+it.InForce.Digest.Short()+") is not at hand, so the change cannot be shown")
+	if !it.Last.IsZero() && it.Change.Old == nil && it.Kind != surface.KindSource {
+		out.Alarms = append(out.Alarms, "the text that was in force last ("+it.Last.Short()+") is not at hand, so the change cannot be shown")
 	}
 	for _, s := range it.Suspicious {
 		p := s.Problem
@@ -139,6 +146,20 @@ func reviewItem(it *project.ReviewItem) report.ReviewItem {
 	return out
 }
 
+// shortIDs names commits for people.
+func shortIDs(ids []string) string {
+	const most, digits = 8, 12
+	var short []string
+	for i, id := range ids {
+		if i == most {
+			short = append(short, fmt.Sprintf("and %d more", len(ids)-most))
+			break
+		}
+		short = append(short, id[:min(len(id), digits)])
+	}
+	return strings.Join(short, ", ")
+}
+
 type approveCmd struct {
 	signFlags
 
@@ -146,6 +167,7 @@ type approveCmd struct {
 	Hash             string   `placeholder:"DIGEST" help:"Approve one item of just this digest: all of it, or its first 16 digits or more."`
 	Review           string   `placeholder:"DIGEST" help:"Approve all that the review of this digest showed."`
 	AcceptSuspicious []string `sep:"none" placeholder:"SERVER/NAME" help:"Approve this item though the checks warn of its text; may be repeated. Others they warn of are left out."`
+	NotMine          []string `placeholder:"COMMIT" help:"An unsigned commit that names you and is not yours, such as by Co-authored-by; the statement says so. May be repeated."`
 	Reason           string   `placeholder:"TEXT" help:"Why; it stays in the statement."`
 }
 
@@ -162,7 +184,7 @@ func (c *approveCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	how := project.Approval{Signing: c.signing(a), Reason: c.Reason, AcceptSuspicious: c.AcceptSuspicious}
+	how := project.Approval{Signing: c.signing(a), Reason: c.Reason, AcceptSuspicious: c.AcceptSuspicious, NotMine: c.NotMine}
 	switch {
 	case c.Review != "":
 		if how.Review, err = canonical.ParseDigest(c.Review); err != nil {

@@ -102,42 +102,40 @@ func TestProposers(t *testing.T) {
 	w.write("other.txt", []byte("other\n"))
 	w.plain("dave", "something else")
 	mallory := fingerprint(w.key("mallory").Key())
-	keys := []surface.Key{toolKey("read"), toolKey("write"), {Server: "files", Kind: surface.KindSource}, toolKey("none")}
+	keys := []surface.Key{toolKey("read"), toolKey("write"), {Server: "files", Kind: surface.KindSource}}
+	always := func(trust.Text) bool { return true }
 	for _, b := range []gitrepo.Backend{gitrepo.GoGit, gitrepo.GitProgram} {
-		p, err := Proposers(t.Context(), w.open(b), ProposersOptions{Base: base, Chain: w.chain(), Items: keys})
+		p, err := Proposers(t.Context(), w.open(b), ProposersOptions{Base: base, Since: always, Chain: w.chain(), Texts: w.texts(keys...)})
 		w.must(err)
 		want := map[string][]string{
 			"read":  {"Bob", "carol@example.com", "nobody"},
 			"write": sorted([]string{mallory, "mallory@example.com"}),
 		}
 		for name, persons := range want {
-			if diff := cmp.Diff(persons, p.Persons(toolKey(name))); diff != "" {
+			if diff := cmp.Diff(persons, p.Persons(w.texts(toolKey(name))[0], nil)); diff != "" {
 				t.Errorf("%s: %s", name, diff)
 			}
 		}
-		if source := p[keys[2]]; source == nil || len(source.Persons) > 0 {
-			t.Errorf("the source has proposers since the base: %+v", source)
-		}
-		if p[keys[3]] != nil {
-			t.Error("there are proposers of what is not locked")
+		if persons := p.Persons(w.texts(keys[2])[0], nil); len(persons) > 0 {
+			t.Errorf("the source has proposers since the base: %q", persons)
 		}
 	}
 	// The whole history: alice locked the source.
-	p, err := Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{Chain: w.chain(), Items: keys})
+	p, err := Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{Chain: w.chain(), Texts: w.texts(keys...)})
 	w.must(err)
-	if diff := cmp.Diff([]string{"Alice"}, p.Persons(keys[2])); diff != "" {
+	if diff := cmp.Diff([]string{"Alice"}, p.Persons(w.texts(keys[2])[0], nil)); diff != "" {
 		t.Error(diff)
 	}
 	// What is not committed was brought in by the user.
 	w.relock("read 3", "write 2")
 	p, err = Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{
-		Base: base, Chain: w.chain(), Items: keys, Working: w.lock(), User: gitrepo.Identity{Email: "Erin@example.com"}, UserKey: w.key("bob").Key(),
+		Base: base, Since: always, Chain: w.chain(), Texts: w.texts(keys...), Working: w.lock(), User: gitrepo.Identity{Email: "Erin@example.com"}, UserKey: w.key("bob").Key(),
 	})
 	w.must(err)
-	if diff := cmp.Diff([]string{"Bob", "erin@example.com"}, p.Persons(toolKey("read"))); diff != "" {
+	if diff := cmp.Diff([]string{"Bob", "erin@example.com"}, p.Persons(w.texts(toolKey("read"))[0], nil)); diff != "" {
 		t.Error(diff)
 	}
-	if !p[toolKey("read")].Uncommitted || p[toolKey("write")].Uncommitted {
+	if !p.Of(w.texts(toolKey("read"))[0]).Uncommitted || p.Of(w.texts(toolKey("write"))[0]).Uncommitted {
 		t.Error("what is uncommitted is told wrongly")
 	}
 }
@@ -155,9 +153,9 @@ func TestProposersThroughMerges(t *testing.T) {
 	w.plain("dave", "something else")
 	w.git("forge", "merge", "-q", "--no-ff", "-m", "merged", "proposal")
 	ask := func() []string {
-		p, err := Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{Base: base, Chain: w.chain(), Items: []surface.Key{toolKey("read")}})
+		p, err := Proposers(t.Context(), w.open(gitrepo.GoGit), ProposersOptions{Base: base, Since: func(trust.Text) bool { return true }, Chain: w.chain(), Texts: w.texts(toolKey("read"))})
 		w.must(err)
-		return p.Persons(toolKey("read"))
+		return p.Persons(w.texts(toolKey("read"))[0], nil)
 	}
 	if diff := cmp.Diff([]string{"carol@example.com"}, ask()); diff != "" {
 		t.Error(diff)
@@ -174,12 +172,12 @@ func TestProposersThroughMerges(t *testing.T) {
 // TestProposersWithoutCommit asks in a repository without a commit.
 func TestProposersWithoutCommit(t *testing.T) {
 	w := newWorld(t)
-	lock := w.lock()
+	lock, texts := w.lock(), w.texts(toolKey("read"))
 	w.dir = t.TempDir()
 	w.git("", "init", "-q")
-	p, err := Proposers(t.Context(), w.open(gitrepo.Automatic), ProposersOptions{Items: []surface.Key{toolKey("read")}, Working: lock, User: gitrepo.Identity{Name: "Erin"}})
+	p, err := Proposers(t.Context(), w.open(gitrepo.Automatic), ProposersOptions{Texts: texts, Working: lock, User: gitrepo.Identity{Name: "Erin"}})
 	w.must(err)
-	if diff := cmp.Diff([]string{"erin"}, p.Persons(toolKey("read"))); diff != "" {
+	if diff := cmp.Diff([]string{"erin"}, p.Persons(texts[0], nil)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -186,6 +186,14 @@ func (w *walk) parents(ctx context.Context, n gitrepo.Node) ([]*point, error) {
 	return points, nil
 }
 
+// treeOf returns the tree of a commit that is walked, or a parent of one.
+func (w *walk) treeOf(ctx context.Context, id gitrepo.Hash) (gitrepo.Hash, error) {
+	if at, ok := w.index[id]; ok {
+		return w.nodes[at].Tree, nil
+	}
+	return w.repo.TreeOf(ctx, id)
+}
+
 // A step is a commit that changes a judged file against one of its parents.
 type step struct {
 	node    gitrepo.Node

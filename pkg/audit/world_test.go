@@ -241,6 +241,18 @@ func (w *world) state() *trust.State {
 	return trust.Evaluate(trust.Input{Chain: w.chain(), Ledger: ledger, Lockfile: w.lock(), Path: lockfile.DefaultName, Now: testNow})
 }
 
+// texts are the locked texts of items.
+func (w *world) texts(keys ...surface.Key) []trust.Text {
+	w.t.Helper()
+	out := make([]trust.Text, len(keys))
+	lock := newLock(w.lock())
+	for i, key := range keys {
+		it := lock.items[key]
+		out[i] = trust.Text{Key: key, Digest: it.digest, GatewayDigest: it.gateway}
+	}
+	return out
+}
+
 func toolKey(name string) surface.Key {
 	return surface.Key{Server: "files", Kind: surface.KindTool, Name: name}
 }

@@ -9,7 +9,6 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
-	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -67,7 +66,7 @@ func (p *Project) authority() (authority, error) { return p.authorityIn(p.workTr
 
 // evaluate tells what is decided about every item of a lockfile. judge is the
 // chain that judges: of a change the base's.
-func (p *Project) evaluate(file *lockfile.File, a authority, judge *trust.Chain, proposers func(surface.Key) []string) *trust.State {
+func (p *Project) evaluate(file *lockfile.File, a authority, judge *trust.Chain, proposers *trust.Proposers) *trust.State {
 	if judge == nil {
 		judge = a.chain
 	}

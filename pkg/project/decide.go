@@ -40,6 +40,8 @@ type Approval struct {
 	// Keys are the items to approve where Review is zero, out of the review r that
 	// was shown.
 	Keys []surface.Key
+	// NotMine are commits that bear the name of who signs and are not theirs.
+	NotMine []string
 }
 
 // Approve signs what a review showed. It signs the values computed from the texts
@@ -65,12 +67,20 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 	if err != nil {
 		return nil, err
 	}
+	signing, err := p.signingAs(ctx, r, sshsig.FormatPublicKey(signer.PublicKey()), how.NotMine)
+	if err != nil {
+		return nil, err
+	}
 	var made []*trust.Decision
 	for _, id := range r.cosign {
-		items := r.ledger.Decision(id).Statement.Items
+		statement := r.ledger.Decision(id).Statement
+		items := statement.Items
 		if !slices.ContainsFunc(items, func(it trust.Item) bool { return chosen(it.Key) }) ||
 			slices.ContainsFunc(items, func(it trust.Item) bool { return slices.Contains(leftOut, it.Key) }) {
 			continue // a signature is over all of a statement
+		}
+		if err := signing.mayCosign(&statement); err != nil {
+			return nil, err
 		}
 		d, err := r.state.Cosign(ctx, id, trust.SSHKey(signer))
 		if err != nil {
@@ -83,6 +93,7 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 		statement.Items = slices.DeleteFunc(slices.Clone(statement.Items), func(it trust.Item) bool { return !chosen(it.Key) })
 		statement.Reason = how.Reason
 		statement.AcceptSuspicious = slices.ContainsFunc(statement.Items, func(it trust.Item) bool { return r.suspicious(it.Key) != nil })
+		signing.complete(&statement)
 		if len(statement.Items) > 0 {
 			d, err := r.state.Sign(ctx, &statement, p.Env.Now(), trust.SSHKey(signer))
 			if err != nil {
@@ -140,13 +151,16 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.proposersOf(ctx, a.chain, file, []surface.Key{key})
+	state := p.evaluate(file, a, nil, nil)
+	found, err := p.proposersOf(ctx, a.chain, file, state, []surface.Key{key})
 	if err != nil {
 		return nil, err
 	}
-	proposers := found.Persons
-	state := p.evaluate(file, a, nil, proposers)
-	item := trust.ProposedItem{Key: key, Proposers: proposers(key)}
+	state = p.evaluate(file, a, nil, found.of())
+	item := trust.ProposedItem{Key: key}
+	if it := state.Item(key); it != nil {
+		item.Proposers = found.persons(it.Text(), nil)
+	}
 	var restored *restoredText
 	if d.Action == trust.Rollback {
 		to, err := approvedDigest(state.History(key), d.To)
@@ -159,8 +173,12 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 		item.Digest, item.GatewayDigest = restored.digest, restored.gateway
 		item.Proposers = nil // those found brought in the text that is left
 	}
-	if it := state.Item(key); it != nil {
-		item.Grade = p.newLooks(file, state).item(it).Grade
+	if it := state.Item(key); it != nil && key.Kind != surface.KindServer {
+		digest := item.Digest
+		if digest.IsZero() {
+			digest = it.Digest
+		}
+		item.Grade, _ = p.textsOf(ctx, file, nil).grade(state, key, digest, state.Against(key, canonical.Digest{}))
 	}
 	statement, err := state.Draft(trust.Proposal{Action: d.Action, Items: []trust.ProposedItem{item}, Reason: d.Reason})
 	if err != nil {
@@ -274,20 +292,21 @@ func (p *Project) writeDecided(ctx context.Context, old, fresh *lockfile.File, k
 	return paths, err
 }
 
-// approvedTexts returns the texts in force that are not the locked ones: they
-// stand beside the locked copies. A text that was the locked one until now is
-// taken from its copy; one that stood there already stays.
+// approvedTexts returns the texts that were in force last and are not the locked
+// ones, whatever was decided since: they are beside the locked copies. A text that
+// was the locked one until now is taken from its copy; one that was there already
+// stays, as does all of an item whose decisions cannot be followed.
 func (p *Project) approvedTexts(old *lockfile.File, state *trust.State) map[surface.Key][]byte {
 	texts := map[surface.Key][]byte{}
 	copies := p.copies(old)
 	for _, it := range state.Items {
-		if it.InForce == nil || it.InForce.Digest == it.Digest || it.Kind == surface.KindSource || it.Kind == surface.KindServer {
+		if it.Kind == surface.KindSource || it.Kind == surface.KindServer || it.Status != trust.Conflict && (it.Last.IsZero() || it.Last == it.Digest) {
 			continue
 		}
 		key := it.Key
 		texts[key] = nil
 		if server := old.Server(it.Server); server != nil {
-			if text := copies(server)(it.Kind, it.Name); text != nil && canonical.Sum(text) == it.InForce.Digest {
+			if text := copies(server)(it.Kind, it.Name); text != nil && canonical.Sum(text) == it.Last {
 				texts[key] = text
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
@@ -18,9 +17,7 @@ type judgement struct {
 	head, base authority
 	state      *trust.State // of the tree, judged by the base's list
 	baseState  *trust.State // nil where the base has no lockfile
-	// proposers finds who brought a locked digest in; nil for a tree that is no
-	// change, of which nobody is asked.
-	proposers func(surface.Key) []string
+	proposers  *trust.Proposers
 }
 
 // judge judges every item of a tree by the base's list. A trust list that does not
@@ -43,10 +40,8 @@ func (p *Project) judge(ctx context.Context, base *Base, file *lockfile.File) (*
 	if base.Lockfile != nil {
 		j.baseState = p.evaluate(base.Lockfile, j.base, nil, nil)
 	}
-	if base.Known() && j.head.chain != nil {
-		if j.proposers, err = p.proposersSince(ctx, base.Commit, file, j); err != nil {
-			return nil, nil, err
-		}
+	if j.proposers, err = p.changeProposers(ctx, base, j); err != nil {
+		return nil, nil, err
 	}
 	j.state = p.evaluate(file, j.head, j.base.chain, j.proposers)
 	return j, nil, nil
@@ -81,7 +76,7 @@ func (p *Project) gateDecisions(ctx context.Context, base *Base, file *lockfile.
 		rep.Findings = append(rep.Findings, always(trust.CompareBase(
 			trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},
 			trust.Side{Chain: j.head.chain, Ledger: j.head.ledger, State: j.state},
-			trust.Recount{Proposers: j.proposers, Grade: p.regrade(ctx, base, file, j)},
+			trust.Recount{Proposers: j.proposers, Grade: p.regrade(ctx, base, file, j.state), Merged: j.proposers != nil && j.proposers.Merged},
 		))...)
 	}
 	return j, nil
@@ -127,67 +122,11 @@ func (p *Project) headAuthority(ctx context.Context, base *Base, known *trust.Le
 	return p.authorityIn(tree, known)
 }
 
-// regrade grades the locked text of an item against what is in force on the base.
-// Where that text is not at hand the change cannot be graded, and counts as
-// critical, as it does for who approves it.
-func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, j *judgement) func(surface.Key) (finding.Grade, bool) {
-	now := p.copies(file)
-	inForce := p.textsInForce(ctx, base, file)
-	return func(key surface.Key) (finding.Grade, bool) {
-		server := file.Server(key.Server)
-		switch {
-		case key.Kind == surface.KindServer, server == nil:
-			return finding.Note, false
-		case key.Kind == surface.KindSource:
-			return finding.Critical, true
-		case j.baseState == nil:
-			return finding.Warning, true // new: nothing is in force
-		}
-		it := j.baseState.Item(key)
-		if it == nil || it.InForce == nil {
-			return finding.Warning, true
-		}
-		text := now(server)(key.Kind, key.Name)
-		if text == nil {
-			return finding.Note, false // that is a finding of its own
-		}
-		if canonical.Sum(text) == it.InForce.Digest {
-			return finding.Info, true
-		}
-		before := inForce(key, it.InForce.Digest)
-		if before == nil {
-			return finding.Critical, true
-		}
-		return drift.Between(key.Kind, key.Name, before, text).Grade(), true
-	}
-}
-
-// textsInForce finds the text of a digest that is in force on the base: it is what
-// the base has locked, or stands beside that, there or here.
-func (p *Project) textsInForce(ctx context.Context, base *Base, file *lockfile.File) func(surface.Key, canonical.Digest) []byte {
-	here := lockfile.NewLayout(file)
-	there := lockfile.NewLayout(&lockfile.File{})
-	if base.Lockfile != nil {
-		there = lockfile.NewLayout(base.Lockfile)
-	}
-	onBase := func(path string) ([]byte, error) { return p.fileAt(ctx, base.Commit, path) }
-	return func(key surface.Key, digest canonical.Digest) []byte {
-		was, _ := there.Copy(key)
-		is, _ := here.Copy(key)
-		for _, c := range []struct {
-			path string
-			read func(string) ([]byte, error)
-		}{{was.Path, onBase}, {was.Approved, onBase}, {is.Approved, p.store.ReadCopy}} {
-			if c.path == "" {
-				continue
-			}
-			if text, err := c.read(c.path); err == nil {
-				if r := restore(key, text, digest); r != nil {
-					return r.text()
-				}
-			}
-		}
-		return nil
+// regrade grades a text again as its decision should have recorded it.
+func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, state *trust.State) func(surface.Key, canonical.Digest, []canonical.Digest) (finding.Grade, bool) {
+	texts := p.textsOf(ctx, file, base)
+	return func(key surface.Key, digest canonical.Digest, against []canonical.Digest) (finding.Grade, bool) {
+		return texts.grade(state, key, digest, against)
 	}
 }
 

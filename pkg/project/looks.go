@@ -1,12 +1,12 @@
 package project
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/drift"
-	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/textcheck"
@@ -19,7 +19,7 @@ type looks struct {
 	file   *lockfile.File
 	state  *trust.State
 	copies entryCopies
-	layout *lockfile.Layout
+	texts  *texts
 	// skeletons holds the names and titles of all approved items of every server,
 	// by what they look like.
 	skeletons map[string][]namedItem
@@ -50,8 +50,8 @@ func lowerASCII(s string) string {
 	}, s)
 }
 
-func (p *Project) newLooks(file *lockfile.File, state *trust.State) *looks {
-	l := &looks{p: p, file: file, state: state, copies: p.copies(file), layout: lockfile.NewLayout(file), skeletons: map[string][]namedItem{}}
+func (p *Project) newLooks(ctx context.Context, file *lockfile.File, state *trust.State) *looks {
+	l := &looks{p: p, file: file, state: state, copies: p.copies(file), texts: p.textsOf(ctx, file, nil), skeletons: map[string][]namedItem{}}
 	for _, it := range state.Items {
 		if it.Status == trust.Approved && it.Name != "" {
 			for i, text := range l.names(it, l.locked(it)) {
@@ -81,53 +81,29 @@ func (l *looks) locked(it *trust.ItemState) []byte {
 	return l.copies(server)(it.Kind, it.Name)
 }
 
-// inForce returns the text in force of an item whose locked text is another one.
-func (l *looks) inForce(it *trust.ItemState) []byte {
-	if it.InForce == nil {
+// before returns the text that was in force last, whatever was decided since; nil
+// where nothing was, or it is not at hand.
+func (l *looks) before(it *trust.ItemState) []byte {
+	if it.Last.IsZero() || it.Kind == surface.KindSource {
 		return nil
 	}
-	c, ok := l.layout.Copy(it.Key)
-	if !ok {
-		return nil
-	}
-	text, err := l.p.store.ReadCopy(c.Approved)
-	if err != nil {
-		return nil
-	}
-	if it.Kind == surface.KindInstructions {
-		words, err := lockfile.ParseInstructions(text)
-		if err != nil || canonical.SumString(words) != it.InForce.Digest {
-			return nil
-		}
-		return []byte(words)
-	}
-	definition, err := lockfile.ParseCopy(text)
-	if err != nil || canonical.Sum(definition) != it.InForce.Digest {
-		return nil
-	}
-	return definition
+	return l.texts.find(it.Key, it.Last)
 }
 
 // item looks at one item.
 func (l *looks) item(it *trust.ItemState) ReviewItem {
 	out := ReviewItem{ItemState: it}
-	now, before := l.locked(it), l.inForce(it)
+	now, before := l.locked(it), l.before(it)
 	out.Change = drift.Between(it.Kind, it.Name, before, now)
-	switch {
-	case it.Kind == surface.KindSource:
+	if it.Kind == surface.KindSource {
 		out.Source = l.file.Server(it.Server).Source
-		out.Grade = finding.Critical
 		out.Change = drift.Change{Kind: it.Kind, Status: drift.Added, New: []byte(lockfile.SourceTerms(l.file.Server(it.Server)).Text())}
 		if it.InForce != nil {
 			out.Change.Status = drift.Changed
 		}
-	case it.InForce == nil:
-		out.Grade = finding.Warning
-	case before == nil:
-		// The text in force is not at hand, so the change cannot be graded.
-		out.Grade = finding.Critical
-	default:
-		out.Grade = out.Change.Grade()
+	}
+	if it.Kind != surface.KindServer {
+		out.Grade, _ = l.texts.grade(l.state, it.Key, it.Digest, l.state.Against(it.Key, canonical.Digest{}))
 	}
 	out.Suspicious, out.Advice = l.suspicious(it, before, now)
 	return out

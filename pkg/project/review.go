@@ -27,11 +27,14 @@ type Review struct {
 	// Digest identifies the review; zero where nothing waits.
 	Digest canonical.Digest
 
+	chain  *trust.Chain
 	state  *trust.State
 	ledger *trust.Ledger
 	file   *lockfile.File
 	cosign []canonical.Digest // decisions that lack a signature
 	draft  *trust.Statement   // nil where no new one is needed
+
+	proposed *proposed
 }
 
 // A ReviewItem is one item that waits for a decision.
@@ -42,6 +45,8 @@ type ReviewItem struct {
 	Suspicious []Suspicion    // it is approved only where it is named
 	Advice     []Suspicion    // what a person should look at, and no more
 	Proposers  []string       // persons who brought the text in
+	Commits    []string       // the ids of the commits that did
+	NotMine    []string       // the ids of those that a decision which waits says are not its signers'
 	Pending    *trust.Pending // the decision that lacks signatures, if that is why
 	Refusal    error          // why it cannot be approved as it is; it is in no statement then
 	Source     *source.Source
@@ -102,21 +107,19 @@ func (p *Project) review(ctx context.Context, file *lockfile.File, a authority, 
 	if err != nil {
 		return nil, err
 	}
-	r := &Review{file: file, ledger: a.ledger, state: p.evaluate(file, a, nil, nil)}
+	r := &Review{file: file, chain: a.chain, ledger: a.ledger, state: p.evaluate(file, a, nil, nil)}
 	waiting := waitingKeys(r.state)
-	found, err := p.proposersOf(ctx, a.chain, file, waiting)
-	if err != nil {
+	if r.proposed, err = p.proposersOf(ctx, a.chain, file, r.state, waiting); err != nil {
 		return nil, err
 	}
-	proposers := found.Persons
 	if len(waiting) > 0 { // who proposed them has a part in what is decided
-		r.state = p.evaluate(file, a, nil, proposers)
+		r.state = p.evaluate(file, a, nil, r.proposed.of())
 	}
-	looks := p.newLooks(file, r.state)
+	looks := p.newLooks(ctx, file, r.state)
 	for _, it := range r.state.Items {
 		if waits(it) && pick(it.Key) {
 			item := looks.item(it)
-			item.Proposers = proposers(it.Key)
+			item.Proposers, item.Commits = r.proposed.persons(it.Text(), nil), r.proposed.commits(it.Text())
 			r.Items = append(r.Items, item)
 		}
 	}
@@ -170,7 +173,7 @@ func (r *Review) statements() error {
 	for i := range r.Items {
 		it := &r.Items[i]
 		if pending := pendingApproval(it.ItemState); pending != nil {
-			it.Pending = pending
+			it.Pending, it.NotMine = pending, r.ledger.Decision(pending.Decision).Statement.NotMine
 			if !seen[pending.Decision] {
 				seen[pending.Decision] = true
 				r.cosign = append(r.cosign, pending.Decision)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"agentgateway-lock/pkg/canonical"
-	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
@@ -39,61 +38,15 @@ func approvedDigest(steps []trust.Step, text string) (canonical.Digest, error) {
 	return to, nil
 }
 
-// earlierText finds the text of a digest: the approved copy beside the locked
-// one, else what the copy was in an earlier commit.
+// earlierText finds the text of a digest to go back to.
 func (p *Project) earlierText(ctx context.Context, file *lockfile.File, key surface.Key, to canonical.Digest) (*restoredText, error) {
 	if key.Kind == surface.KindSource || key.Kind == surface.KindServer {
 		return nil, &hintError{fmt.Errorf("a %s has no text to go back to", key.Kind), "change the configuration back, then lock and approve it"}
 	}
-	c, ok := lockfile.NewLayout(file).Copy(key)
-	if !ok {
-		return nil, fmt.Errorf("%s has no copy", ItemWords(key))
-	}
-	for _, name := range []string{c.Approved, c.Path} {
-		if text, err := p.store.ReadCopy(name); err == nil {
-			if r := restore(key, text, to); r != nil {
-				return r, nil
-			}
-		}
-	}
-	if r := p.textInHistory(ctx, key, c.Path, to); r != nil {
+	if r := p.textsOf(ctx, file, nil).restored(key, to); r != nil {
 		return r, nil
 	}
 	return nil, &hintError{fmt.Errorf("no text of %s with the digest %s is in this clone", ItemWords(key), to), "fetch the whole history (git fetch --unshallow), or name another digest"}
-}
-
-// textInHistory looks for the text in what the copy was before.
-func (p *Project) textInHistory(ctx context.Context, key surface.Key, name string, to canonical.Digest) *restoredText {
-	if p.repo == nil {
-		return nil
-	}
-	at, err := p.gitPath(name)
-	if err != nil {
-		return nil
-	}
-	head, err := p.repo.Resolve(ctx, "HEAD")
-	if err != nil {
-		return nil
-	}
-	seen := map[gitrepo.Hash]bool{}
-	for node, err := range p.repo.FirstParents(ctx, head) {
-		if err != nil {
-			return nil
-		}
-		entry, found, err := p.repo.Lookup(ctx, node.Tree, at)
-		if err != nil || !found || seen[entry.ID] {
-			continue
-		}
-		seen[entry.ID] = true
-		text, err := p.repo.Blob(ctx, entry.ID)
-		if err != nil {
-			continue
-		}
-		if r := restore(key, text, to); r != nil {
-			return r
-		}
-	}
-	return nil
 }
 
 // restore reads a copy and keeps it where it has the digest.

@@ -12,7 +12,7 @@ import (
 )
 
 // addWaiting adds to the servers of a report what waits for a decision, with the
-// words: the text in force, where it is at hand, against the locked one.
+// words: the text that was in force last, where it is at hand, against the locked one.
 func (p *Project) addWaiting(ctx context.Context, base *Base, file *lockfile.File, j *judgement, rep *report.Report) {
 	if j == nil || j.state == nil || j.state.Unsigned {
 		return
@@ -21,7 +21,7 @@ func (p *Project) addWaiting(ctx context.Context, base *Base, file *lockfile.Fil
 	for i := range rep.Servers {
 		servers[rep.Servers[i].Name] = &rep.Servers[i]
 	}
-	copies, inForce := p.copies(file), p.textsInForce(ctx, base, file)
+	copies, texts := p.copies(file), p.textsOf(ctx, file, base)
 	for _, it := range j.state.Items {
 		entry, locked := servers[it.Server], file.Server(it.Server)
 		if entry == nil || locked == nil || !waits(it) || it.Kind == surface.KindServer {
@@ -33,8 +33,8 @@ func (p *Project) addWaiting(ctx context.Context, base *Base, file *lockfile.Fil
 			continue
 		}
 		var before []byte
-		if it.InForce != nil {
-			before = inForce(it.Key, it.InForce.Digest)
+		if !it.Last.IsZero() {
+			before = texts.find(it.Key, it.Last)
 		}
 		entry.Waiting = append(entry.Waiting, drift.Between(it.Kind, it.Name, before, copies(locked)(it.Kind, it.Name)))
 	}

@@ -171,8 +171,10 @@ func TestAttackBase(t *testing.T) {
 			w.relock("read", "read 2", "Carol")
 			w.decide([]string{"bob"}, Approve, read)
 			return Recount{
-				Proposers: func(k surface.Key) []string { return w.proposers[w.state().locked(k).digest] },
-				Grade:     func(surface.Key) (finding.Grade, bool) { return finding.Warning, true },
+				Proposers: &Proposers{Of: func(t Text, _ []string) []string { return w.proposers[t.Digest] }},
+				Grade: func(surface.Key, canonical.Digest, []canonical.Digest) (finding.Grade, bool) {
+					return finding.Warning, true
+				},
 			}
 		}, nil},
 		{"attack-20: the same files by another way of merging", func(t *testing.T, w *world) Recount {
@@ -225,12 +227,14 @@ func TestAttackBase(t *testing.T) {
 		{"attack-07: a decision does not name its proposer", func(t *testing.T, w *world) Recount {
 			w.relock("read", "read 2")
 			w.decide([]string{"bob"}, Approve, read)
-			return Recount{Proposers: func(surface.Key) []string { return []string{"Bob"} }}
+			return Recount{Proposers: &Proposers{Of: func(Text, []string) []string { return []string{"Bob", "noreply@github.com"} }}}
 		}, []string{"proposer-missing"}},
 		{"a decision understates the grade", func(t *testing.T, w *world) Recount {
 			w.relock("read", "read 2")
 			w.decide([]string{"bob"}, Approve, read)
-			return Recount{Grade: func(surface.Key) (finding.Grade, bool) { return finding.Critical, true }}
+			return Recount{Grade: func(surface.Key, canonical.Digest, []canonical.Digest) (finding.Grade, bool) {
+				return finding.Critical, true
+			}}
 		}, []string{"grade-understated"}},
 		{"a signature is taken out", func(t *testing.T, w *world) Recount {
 			id := w.tool("read").Decision

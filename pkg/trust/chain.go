@@ -24,6 +24,7 @@ type Chain struct {
 	links   []link
 	waiting *Waiting
 	root    canonical.Digest // zero where none was given
+	persons map[string]string
 }
 
 // link is one version with what is looked up in it.
@@ -31,6 +32,35 @@ type link struct {
 	version *Version
 	digest  canonical.Digest
 	signers map[string]*Signer // by key
+}
+
+// Person returns the person whom a name, principal or email identifies in any
+// version, by the newest that lists it; empty for nobody. A nil chain lists nobody.
+func (c *Chain) Person(name string) string {
+	if c == nil {
+		return ""
+	}
+	return c.persons[PlainEmail(name)]
+}
+
+// SelfApproval reports whether proposers may approve under the newest version: by
+// its rule, or because nobody else is listed.
+func (c *Chain) SelfApproval() bool { return c.Current().Signed.selfApproval() }
+
+// allPersons maps what identifies somebody to the person.
+func (c *Chain) allPersons() map[string]string {
+	persons := map[string]string{}
+	for i := range c.links {
+		for k := range c.links[i].version.Signed.Signers {
+			s := &c.links[i].version.Signed.Signers[k]
+			persons[PlainEmail(s.Person)] = s.Person
+			persons[PlainEmail(s.Principal)] = s.Person
+			for _, email := range s.Emails {
+				persons[PlainEmail(email)] = s.Person
+			}
+		}
+	}
+	return persons
 }
 
 // A Waiting version has not met its thresholds; everything goes on under the one
@@ -89,6 +119,7 @@ func LoadChain(files []File, root *canonical.Digest, v Verifier) (*Chain, error)
 	if root != nil && c.index(*root) < 0 {
 		return nil, c.noRoot(fmt.Sprintf("version %d has this digest and waits for signatures", c.waiting.Version.Signed.Version))
 	}
+	c.persons = c.allPersons()
 	return c, nil
 }
 

@@ -21,11 +21,13 @@ type Side struct {
 
 // A Recount finds anew what decisions record of the texts that are locked.
 type Recount struct {
-	// Proposers returns the persons who brought the locked digest of an item in.
-	Proposers func(surface.Key) []string
-	// Grade returns the grade of the locked text against what is in force on the
-	// base; ok is false where a text is not at hand.
-	Grade func(surface.Key) (grade finding.Grade, ok bool)
+	Proposers *Proposers
+	// Grade returns the grade of a text against those of other digests, of which the
+	// worst counts (see [State.Against]); ok is false where one is not at hand.
+	Grade func(key surface.Key, digest canonical.Digest, against []canonical.Digest) (grade finding.Grade, ok bool)
+	// Merged says that the commits are as a merge made them (see [Proposers]): then
+	// a text that is not at hand was at hand where the change was judged.
+	Merged bool
 }
 
 // CompareBase tells where a change goes back behind its base: trust versions and
@@ -186,28 +188,52 @@ func (c *comparison) added(e *entry) {
 	}
 }
 
-// recount finds anew what a new decision records of the texts that are locked.
+// recount finds again what a new decision records of its texts: of those that are
+// locked, and of others that it has put in force, since what was in force once is
+// what later texts are held against.
 func (c *comparison) recount(e *entry) {
+	s := c.head.State
 	for i := range e.decision.Statement.Items {
-		item := &e.decision.Statement.Items[i]
-		it := c.head.State.Item(item.Key)
-		if it == nil || it.Digest != item.Digest || item.Digest.IsZero() {
+		r := ref{entry: e, item: &e.decision.Statement.Items[i]}
+		it := s.Item(r.item.Key)
+		if it == nil || r.item.Digest.IsZero() || s.judge == nil {
 			continue
 		}
-		place := c.head.State.place(it)
-		if c.again.Proposers != nil && e.decision.Statement.Action != Rollback {
-			for _, person := range c.again.Proposers(item.Key) {
-				if _, ok := slices.BinarySearch(item.Proposers, person); !ok {
-					c.report(finding.ProposerMissing, place, "decision %s does not name %s, who brought this text in", e.id.Short(), quote(person))
-				}
-			}
-		}
-		if c.again.Grade == nil || !e.decision.Statement.Action.puts() {
+		locked := it.Digest == r.item.Digest
+		if n := it.history.node(e.id); !locked && (n == nil || !n.counts) {
 			continue
 		}
-		if grade, ok := c.again.Grade(item.Key); ok && grade > item.Grade {
-			c.report(finding.GradeUnderstated, place, "decision %s records the grade %s, and the change is %s", e.id.Short(), item.Grade, grade)
+		c.recountProposers(r, it)
+		if r.action().puts() && c.again.Grade != nil {
+			c.regrade(r, it)
 		}
+	}
+}
+
+func (c *comparison) recountProposers(r ref, it *ItemState) {
+	if r.action() == Rollback {
+		return
+	}
+	j := c.head.State.judge
+	for _, person := range c.again.Proposers.of(j, r) {
+		recorded := func(name string) bool { return name == person || j.chain.Person(name) == person }
+		if !slices.ContainsFunc(r.item.Proposers, recorded) {
+			c.report(finding.ProposerMissing, c.head.State.place(it), "decision %s does not name %s, who brought this text in", r.entry.id.Short(), quote(person))
+		}
+	}
+}
+
+// regrade holds that the recorded grade is not below the one that is found. A text
+// that is not at hand makes it critical where that asks for more signatures.
+func (c *comparison) regrade(r ref, it *ItemState) {
+	s := c.head.State
+	grade, ok := c.again.Grade(r.item.Key, r.item.Digest, s.Against(r.item.Key, r.entry.id))
+	if grade <= r.item.Grade || !ok && (c.again.Merged || !s.judge.criticalNeedsMore()) {
+		return
+	}
+	f := c.report(finding.GradeUnderstated, s.place(it), "decision %s records the grade %s, and the change is %s", r.entry.id.Short(), r.item.Grade, grade)
+	if !ok {
+		f.Detail = "A text that was in force before is not at hand, so the change cannot be graded; a clone with the whole history may have it."
 	}
 }
 

@@ -48,6 +48,16 @@ type Item struct {
 	Proposers     []string           // the persons who brought the digest in, sorted
 }
 
+// A Text names the text of an item by its digests.
+type Text struct {
+	surface.Key
+
+	Digest, GatewayDigest canonical.Digest
+}
+
+// Text is the text that is decided about.
+func (it *Item) Text() Text { return Text{it.Key, it.Digest, it.GatewayDigest} }
+
 // A Statement is what the signatures of a decision are over.
 type Statement struct {
 	Repository canonical.Digest

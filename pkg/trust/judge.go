@@ -18,16 +18,38 @@ type judge struct {
 	chain     *Chain
 	lockfile  string
 	now       time.Time
-	targets   map[string]string              // of servers that have an entry
-	proposers func(surface.Key) []string     // of the locked digest; nil for those recorded
-	locked    func(surface.Key) lockedDigest // what the lockfile holds
+	targets   map[string]string // of servers that have an entry
+	proposers *Proposers        // nil for those recorded
 	stands    map[canonical.Digest]bool
 	selfOK    bool // proposers may approve
 	verdicts  map[*entry]*verdict
 }
 
-// lockedDigest is what a lockfile holds of an item.
-type lockedDigest struct{ digest, gateway canonical.Digest }
+// Proposers find again who brought texts in.
+type Proposers struct {
+	// Of returns the persons and identities behind the commits that brought a text
+	// in. Those of notMine count only by who signed them.
+	Of func(t Text, notMine []string) []string
+	// Merged says that the commits are as a host's buttons, or whoever merged by
+	// hand, made them, with other authors, committers and co-authors than the change
+	// had: then what a decision records is taken, and Of is asked only where that
+	// names no listed person.
+	Merged bool
+}
+
+// of returns the listed persons who brought the text of an item in and whom a
+// decision should record.
+func (p *Proposers) of(j *judge, r ref) []string {
+	if p == nil || p.Merged && slices.ContainsFunc(r.item.Proposers, j.isListed) {
+		return nil
+	}
+	found := p.Of(r.item.Text(), r.entry.decision.Statement.NotMine)
+	return slices.DeleteFunc(slices.Clone(found), func(name string) bool { return !j.isListed(name) })
+}
+
+// isListed reports whether any trust version lists somebody of that name,
+// principal or email.
+func (j *judge) isListed(name string) bool { return j.chain.Person(name) != "" }
 
 func newJudge(chain *Chain, lockfile string, now time.Time) *judge {
 	current := &chain.Current().Signed
@@ -256,13 +278,14 @@ func (j *judge) standing(r ref, v *verdict, s *Signer) standing {
 func (r ref) action() Action { return r.entry.decision.Statement.Action }
 
 // proposed reports whether a person brought the digest in that r is about: as the
-// decision records it, and for the digest that is locked also as it was found
-// anew.
+// decision records it, under any name the person has, or as it was found again.
 func (j *judge) proposed(r ref, person string) bool {
-	if _, ok := slices.BinarySearch(r.item.Proposers, person); ok {
-		return true
+	for _, name := range r.item.Proposers {
+		if name == person || j.chain.Person(name) == person {
+			return true
+		}
 	}
-	return j.proposers != nil && j.locked != nil && j.locked(r.item.Key).digest == r.item.Digest && slices.Contains(j.proposers(r.item.Key), person)
+	return slices.Contains(j.proposers.of(j, r), person)
 }
 
 // need is how many persons must sign r.
@@ -282,6 +305,13 @@ func (j *judge) need(r ref) int {
 func (j *judge) newIsCritical(kind surface.Kind) bool {
 	_, listed := surface.ListKindOf(kind)
 	return listed && j.chain.Current().Signed.Rules.NewItemsCritical
+}
+
+// criticalNeedsMore reports whether a critical change needs more signatures than
+// another.
+func (j *judge) criticalNeedsMore() bool {
+	t := j.chain.Current().Signed.Thresholds
+	return t.Critical > t.Approve
 }
 
 // counts reports whether r has the signatures it needs.

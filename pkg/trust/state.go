@@ -40,10 +40,9 @@ type Input struct {
 	Path     string // the lockfile's, from the folder that holds .agentgateway, with slashes
 	Folder   string // the folder that holds .agentgateway, from the repository's root, with slashes; for places of findings
 	Now      time.Time
-	// Proposers returns the persons who brought the locked digest of an item in,
-	// where that is known; they are added to those its decision records. nil for
-	// a tree that is not a change: a merge names its author, who need not be one.
-	Proposers func(surface.Key) []string
+	// Proposers find again who brought texts in, beside those that decisions record;
+	// nil where nobody is asked.
+	Proposers *Proposers
 }
 
 // A State is what is decided about every item of a lockfile. Its fields may be
@@ -110,6 +109,9 @@ type ItemState struct {
 	history history
 }
 
+// Text is the text that the lockfile holds.
+func (it *ItemState) Text() Text { return Text{it.Key, it.Digest, it.GatewayDigest} }
+
 // Passes reports whether the gate lets the item pass; enforced is the rule of that
 // name.
 func (it *ItemState) Passes(enforced bool) bool {
@@ -144,7 +146,6 @@ func Evaluate(in Input) *State {
 	case in.Chain != nil:
 		s.judge = newJudge(in.Chain, in.Path, in.Now)
 		s.judge.proposers = in.Proposers
-		s.judge.locked = s.locked
 		s.judge.targets = make(map[string]string, len(in.Lockfile.Servers))
 		for _, server := range in.Lockfile.Servers {
 			s.judge.targets[server.Name] = server.TargetName()
@@ -181,13 +182,6 @@ func (s *State) list() {
 		s.byKey[it.Key] = it
 	}
 	slices.SortFunc(s.Items, func(a, b *ItemState) int { return a.Compare(b.Key) })
-}
-
-func (s *State) locked(key surface.Key) lockedDigest {
-	if it := s.byKey[key]; it != nil {
-		return lockedDigest{it.Digest, it.GatewayDigest}
-	}
-	return lockedDigest{}
 }
 
 // decided reports whether the repository has any decision, and so is never
@@ -331,13 +325,13 @@ func (s *State) GradeOfNew(kind surface.Kind) finding.Grade {
 	return finding.Warning
 }
 
-// EverInForce reports whether a digest of an item has ever been in force, by the
-// decisions that count.
-func (s *State) EverInForce(key surface.Key, digest, gateway canonical.Digest) bool {
-	it := s.byKey[key]
+// EverInForce reports whether a text has ever been in force, by the decisions that
+// count.
+func (s *State) EverInForce(t Text) bool {
+	it := s.byKey[t.Key]
 	return it != nil && slices.ContainsFunc(it.history.nodes, func(n node) bool {
 		tookEffect := len(n.after.last) == 1 && n.after.last[0].entry == n.entry
-		return tookEffect && n.item.Digest == digest && n.item.GatewayDigest == gateway
+		return tookEffect && n.item.Text() == t
 	})
 }
 
