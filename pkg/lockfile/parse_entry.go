@@ -87,6 +87,14 @@ func (p *parser) fits(start int, s *Server) error {
 	if s.Skipped != "" && (s.Covers == nil || len(s.Covers) > 0 || len(s.Refused) > 0) {
 		return within(p.fail(start, "an entry that is skipped covers nothing: its covers is an empty list, and nothing is refused"), ".skipped")
 	}
+	for i := range s.Refused {
+		// One that is kept for its decision may be refused as it is listed now.
+		if r := &s.Refused[i]; r.Name != "" {
+			if it := s.Item(r.Kind, r.Name); it != nil && !it.Absent {
+				return within(p.fail(start, "the %s %q is both locked and refused: an entry names an item once", r.Kind, r.Name), ".refused")
+			}
+		}
+	}
 	if s.SourceDecision != (canonical.Digest{}) && s.Source == nil {
 		return p.fail(start, "sourceDecision stands in an entry without source")
 	}

@@ -180,11 +180,18 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 		}
 		item.Grade, _ = p.textsOf(ctx, file, nil).grade(state, key, digest, state.Against(key, canonical.Digest{}))
 	}
-	statement, err := state.Draft(trust.Proposal{Action: d.Action, Items: []trust.ProposedItem{item}, Reason: d.Reason})
+	signer, err := p.signer(ctx, d.Signing)
 	if err != nil {
 		return nil, err
 	}
-	signer, err := p.signer(ctx, d.Signing)
+	if id, waits := waitingFor(state.Item(key), a.ledger, d.Action); waits && restored == nil {
+		made, err := state.Cosign(ctx, id, trust.SSHKey(signer))
+		if err != nil {
+			return nil, err
+		}
+		return p.record(ctx, file, []*trust.Decision{made}, d.Signing, signer, nil)
+	}
+	statement, err := state.Draft(trust.Proposal{Action: d.Action, Items: []trust.ProposedItem{item}, Reason: d.Reason})
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +200,20 @@ func (p *Project) Decide(ctx context.Context, d Decision) (*Decided, error) {
 		return nil, err
 	}
 	return p.record(ctx, file, []*trust.Decision{made}, d.Signing, signer, restored)
+}
+
+// waitingFor finds the newest decision about an item, and about nothing else, that
+// is the same action and lacks signatures: the second person signs that one.
+func waitingFor(it *trust.ItemState, ledger *trust.Ledger, action trust.Action) (id canonical.Digest, ok bool) {
+	if it == nil {
+		return id, false
+	}
+	for _, p := range it.Pending {
+		if p.Decision == it.Decision && p.Action == action && p.Digest == it.Digest && len(ledger.Decision(p.Decision).Statement.Items) == 1 {
+			return p.Decision, true
+		}
+	}
+	return id, false
 }
 
 // itemKey finds the item a decision is about. pause and resume are about a

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"agentgateway-lock/pkg/audit"
+	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/settled"
@@ -18,10 +19,12 @@ import (
 type proposed struct {
 	found *audit.Proposals // nil outside git, where nobody is known to have
 	user  gitrepo.Identity // git's configured identity
+	// judged tells the decisions that the base has.
+	judged func(canonical.Digest) bool
 }
 
 // of serves as what a state asks who proposed.
-func (p *proposed) of() *trust.Proposers { return &trust.Proposers{Of: p.persons} }
+func (p *proposed) of() *trust.Proposers { return &trust.Proposers{Of: p.persons, Judged: p.judged} }
 
 func (p *proposed) persons(t trust.Text, notMine []string) []string {
 	if p.found == nil {
@@ -146,10 +149,21 @@ func (p *Project) proposersOf(ctx context.Context, chain *trust.Chain, file *loc
 	if since.IsZero() {
 		since = base.Head
 	}
+	out.judged = func(id canonical.Digest) bool { return p.hasFile(ctx, since, trust.DecisionPath(id)) }
 	out.found, err = audit.Proposers(ctx, p.repo, audit.ProposersOptions{
 		Folder: p.folder(), Lockfile: p.Path, Chain: chain, Texts: texts, Base: since, Since: state.EverInForce, Working: file, User: out.user,
 	})
 	return out, err
+}
+
+// hasFile reports whether a commit has a file at a path.
+func (p *Project) hasFile(ctx context.Context, commit gitrepo.Hash, name string) bool {
+	at, err := p.gitPath(name)
+	if err != nil || commit.IsZero() {
+		return false
+	}
+	_, found := p.blobAt(ctx, commit, at)
+	return found
 }
 
 // changeProposers finds who is behind the commits of what the gate judges. Without
@@ -168,8 +182,8 @@ func (p *Project) changeProposers(ctx context.Context, base *Base, j *judgement)
 	if err != nil {
 		return nil, err
 	}
-	out := &trust.Proposers{Merged: merged}
-	texts := j.unproven(chain, merged)
+	out := &trust.Proposers{Merged: merged, Judged: func(id canonical.Digest) bool { return j.base.ledger != nil && j.base.ledger.Decision(id) != nil }}
+	texts := j.unproven(chain, merged, out.Judged)
 	if len(texts) == 0 {
 		out.Of = func(trust.Text, []string) []string { return nil }
 		return out, nil
@@ -204,13 +218,13 @@ func (p *Project) merged(ctx context.Context, base *Base) (bool, error) {
 // unproven lists the texts of the decisions that the base lacks, as far as they
 // have to be asked about: where the commits are merged, those whose decisions name
 // no listed person, unless everybody may approve what they proposed.
-func (j *judgement) unproven(chain *trust.Chain, merged bool) []trust.Text {
+func (j *judgement) unproven(chain *trust.Chain, merged bool, judged func(canonical.Digest) bool) []trust.Text {
 	if j.head.ledger == nil || merged && chain.SelfApproval() {
 		return nil
 	}
 	var texts []trust.Text
 	for _, id := range j.head.ledger.IDs() {
-		if j.base.ledger != nil && j.base.ledger.Decision(id) != nil {
+		if judged(id) {
 			continue
 		}
 		st := &j.head.ledger.Decision(id).Statement

@@ -221,7 +221,7 @@ func (r *Review) refusal(it *ReviewItem, proposed trust.ProposedItem) error {
 func pendingApproval(it *trust.ItemState) *trust.Pending {
 	for i := range it.Pending {
 		p := &it.Pending[i]
-		if p.Action == trust.Approve && p.Digest == it.Digest && p.GatewayDigest == it.GatewayDigest && p.Decision == it.Decision {
+		if (p.Action == trust.Approve || p.Action == trust.Rollback) && p.Digest == it.Digest && p.GatewayDigest == it.GatewayDigest && p.Decision == it.Decision {
 			return p
 		}
 	}

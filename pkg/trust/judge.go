@@ -35,12 +35,15 @@ type Proposers struct {
 	// had: then what a decision records is taken, and Of is asked only where that
 	// names no listed person.
 	Merged bool
+	// Judged tells the decisions that were judged before, such as those of the base:
+	// what they record is taken. nil for none.
+	Judged func(id canonical.Digest) bool
 }
 
 // of returns the listed persons who brought the text of an item in and whom a
 // decision should record.
 func (p *Proposers) of(j *judge, r ref) []string {
-	if p == nil || p.Merged && slices.ContainsFunc(r.item.Proposers, j.isListed) {
+	if p == nil || p.Judged != nil && p.Judged(r.entry.id) || p.Merged && slices.ContainsFunc(r.item.Proposers, j.isListed) {
 		return nil
 	}
 	found := p.Of(r.item.Text(), r.entry.decision.Statement.NotMine)
