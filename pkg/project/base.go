@@ -26,6 +26,10 @@ type Base struct {
 	Event settled.Event
 	// HeadIsEvents holds where Head is the commit of the event.
 	HeadIsEvents bool
+	// Vouched holds where Commit is one that the caller or the CI system vouches for: one
+	// that a flag names in a pull request is where the event's base has it in its
+	// history, since a name may be that of a branch of the stranger's.
+	Vouched bool
 	// Default is the default branch; its Commit is zero where it cannot be found.
 	Default Branch
 
@@ -86,7 +90,20 @@ func (p *Project) findBase(ctx context.Context, opts BaseOptions) (*Base, *findi
 		return base, p.noBase(err, "the base cannot be read: "+reason)
 	}
 	base.Commit, base.Reason = commit, reason
+	base.Vouched = p.vouched(ctx, opts.Base, base)
 	return base, nil
+}
+
+func (p *Project) vouched(ctx context.Context, asked string, base *Base) bool {
+	if !base.Known() || asked == "" || base.Event.Base == "" {
+		return base.Known()
+	}
+	of, err := gitrepo.ParseHash(base.Event.Base)
+	if err != nil {
+		return false
+	}
+	in, err := p.repo.IsAncestor(ctx, base.Commit, of)
+	return err == nil && in
 }
 
 // noBase is the finding for a base that cannot be found or read.

@@ -53,7 +53,7 @@ func (p *Project) newSettling(ctx context.Context, file *lockfile.File, base *Ba
 // reason to believe: its root is pinned, or the default branch of a remote that the
 // user knows has it; in CI, the base.
 func (s *settling) anchored() bool {
-	return s.p.root != nil || s.base.Known() && (s.facts.CI || s.facts.RemoteKnown)
+	return s.p.root != nil || s.base.Vouched && (s.facts.CI || s.facts.RemoteKnown)
 }
 
 // asHead makes the comparison of disk and HEAD: nothing is as in HEAD where the
@@ -109,7 +109,7 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 	}
 	key, digest := s.key(locked.Name), src.Digest()
 	f := s.facts
-	f.Base, f.Default = sameSource(s.base.Lockfile, locked.Name, src), sameSource(s.base.Default.Lockfile, locked.Name, src)
+	f.Base, f.Default = s.base.Vouched && sameSource(s.base.Lockfile, locked.Name, src), sameSource(s.base.Default.Lockfile, locked.Name, src)
 	f.DiskIsHead = s.asHead(locked.Name)
 	f.Approved = s.approved(locked)
 	f.Remembered = s.memory.Find(key, digest) != nil
@@ -152,6 +152,9 @@ func (s *settling) surroundingsChanged(locked *lockfile.Server, v settled.Verdic
 		f.Detail = listed(v.Difference)
 	}
 	f.Hint = fmt.Sprintf("Look at the files, then pass `--allow-source %s` for one run, with `--remember` until the command changes; or have them merged.", locked.Name)
+	if s.facts.CI {
+		f.Hint = fmt.Sprintf("Look at the files; a maintainer can push the commits to a branch of this repository, or pass `--allow-source %s` for one run.", locked.Name)
+	}
 	return &f
 }
 
