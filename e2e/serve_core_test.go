@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,15 +33,13 @@ import (
 	"agentgateway-lock/pkg/trust"
 )
 
-// hooked are the methods that a gateway's configuration names, each in its phases.
+// hooked is how the documented configuration hooks the gateway.
 func hooked() map[string]gatewaydouble.Phase {
-	return map[string]gatewaydouble.Phase{
-		"initialize": gatewaydouble.Full, "server/discover": gatewaydouble.Full,
-		"tools/list": gatewaydouble.Full, "prompts/list": gatewaydouble.Full,
-		"resources/list": gatewaydouble.Full, "resources/templates/list": gatewaydouble.Full,
-		"tools/call": gatewaydouble.Request, "prompts/get": gatewaydouble.Request, "resources/read": gatewaydouble.Request,
-		"*": gatewaydouble.Response,
+	methods := map[string]gatewaydouble.Phase{}
+	for _, h := range processor.Hooks() {
+		methods[h.Method] = gatewaydouble.Phase(h.Phase)
 	}
+	return methods
 }
 
 // core is a gateway in front of mock servers, with a processor beside it.
@@ -50,6 +49,9 @@ type core struct {
 	ups    []*upstream.Server
 	p      *processor.Processor
 	config gatewaydouble.Config
+
+	mu       sync.Mutex
+	refusals []string // the ids of denials
 }
 
 // newCore starts one server for each target, or one named mock, and approves what
@@ -81,7 +83,7 @@ func newCore(t *testing.T, targets ...string) *core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, _ := extmcp.NewServer(serve.NewHooks(c.p, time.Now, func(processor.Verdict, time.Duration) {}), nil)
+	server, _ := extmcp.NewServer(serve.NewHooks(c.p, time.Now, c.judged), nil)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -93,6 +95,22 @@ func newCore(t *testing.T, targets ...string) *core {
 	c.config.Processors = []gatewaydouble.Processor{{Host: "unix:" + socket, Methods: hooked(), Metadata: map[string]gatewaydouble.Expression{}}}
 	c.approve()
 	return c
+}
+
+// judged takes note of a verdict.
+func (c *core) judged(v processor.Verdict, _ time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v.Denied() {
+		c.refusals = append(c.refusals, v.ID)
+	}
+}
+
+// denials are the ids of what was denied.
+func (c *core) denials() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.refusals)
 }
 
 // probe lists a server as the processor's own probe does.

@@ -104,7 +104,7 @@ func (x *exchange) fail(err error) {
 
 // forward puts a request to a target under the client's id.
 func (x *exchange) forward(ctx context.Context, target Target, params value) (value, error) {
-	return x.ask(ctx, target, x.message(x.method, params), func(message value) { x.relayed(target, message) })
+	return x.ask(ctx, target, x.message(x.method, params), func(message value) { x.relayed(target, message) }, nil)
 }
 
 func (x *exchange) message(method string, params value) value {

@@ -208,8 +208,8 @@ func (r *relay) publicURI(target, uri string) string {
 	if _, ok := r.single(); ok {
 		return uri
 	}
-	if rest, ok := strings.CutPrefix(uri, "ui://"); ok {
-		return "ui://" + target + "+" + rest
+	if app := "ui://"; len(uri) >= len(app) && strings.EqualFold(uri[:len(app)], app) {
+		return app + target + "+" + uri[len(app):]
 	}
 	if !hasScheme(uri) {
 		return uri

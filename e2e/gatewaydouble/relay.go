@@ -37,13 +37,39 @@ func (x *exchange) toOne(ctx context.Context, m method, params value) (value, er
 	if _, ok := x.headers.get(nameHeader); ok {
 		x.headers.http.Set(nameHeader, params.getText(m.names))
 	}
-	result, err := x.forward(ctx, target, params)
+	result, err := x.ask(ctx, target, x.message(x.method, params), func(message value) { x.relayed(target, message) },
+		func(answer value) { x.foreign(ctx, target, m.kind, answer) })
 	if err != nil {
 		return value{}, err
 	}
 	_, result = decodeResult(x.relay.publicResult(target.Name, m.kind, result))
 	result, err = x.checkResponse(ctx, services, result)
 	return x.delivered(result), err
+}
+
+// foreign hands on a response to another id than that of the request, as the gateway
+// does on streams to one target: with that id, after the processors were asked about
+// it as an answer to this request.
+func (x *exchange) foreign(ctx context.Context, target Target, kind nameKind, answer value) {
+	id, _ := answer.get("id")
+	result, err := resultOf(answer)
+	var failed *upstreamError
+	switch {
+	case errors.As(err, &failed):
+		x.out.event(errorResponse(id, failed.error))
+		return
+	case err != nil:
+		return // no response at all
+	}
+	_, result = decodeResult(x.relay.publicResult(target.Name, kind, result))
+	result, err = x.checkResponse(ctx, []string{target.Name}, result)
+	var denied *rpcError
+	switch {
+	case errors.As(err, &denied):
+		x.out.event(errorResponse(id, denied.value()))
+	case err == nil:
+		x.out.event(response(id, x.delivered(result)))
+	}
 }
 
 // deniedAs begins the message of an authorization that denies.

@@ -109,7 +109,7 @@ func (x *exchange) lists(ctx context.Context, target Target, method, name string
 	params := objectValue()
 	for range maxPages {
 		own.id = x.gateway.nextID()
-		result, err := own.ask(ctx, target, own.message(method, params), func(value) {})
+		result, err := own.ask(ctx, target, own.message(method, params), func(value) {}, nil)
 		var failed *upstreamError
 		if errors.As(err, &failed) {
 			if code, _ := failed.error.get("code"); code.text == fmt.Sprint(codeNotFound) {

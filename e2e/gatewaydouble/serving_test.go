@@ -20,7 +20,7 @@ func TestInitializeOfOneTargetPassesThrough(t *testing.T) {
 	w.up.set("initialize", `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"x":1e1}},"serverInfo":{"name":"u","version":"1","x":1},"instructions":"Be kind.","x":1}`)
 	c := &client{t: t, url: w.gateway.URL(), version: legacy, header: http.Header{}}
 	r := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"sampling":{},"elicitation":{},"experimental":{}},"clientInfo":{"name":"c","version":"1"},"x":1}`)
-	want := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"x":10.0}},"serverInfo":{"name":"u","version":"1"},"instructions":"Be kind."}`
+	want := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"u","version":"1"},"instructions":"Be kind."}`
 	wantEvent(t, r, result(want))
 	if got := string(w.guard.lastResponse(t).GetMcpResponse()); got != want {
 		t.Errorf("the hook saw %s", got)

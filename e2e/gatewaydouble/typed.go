@@ -151,8 +151,14 @@ var (
 		opt("mimeType", textField), opt("icons", iconsField), opt("_meta", objectField),
 		opt("annotations", contentNotes),
 	)
+	changesField        = structOf(opt("listChanged", boolField))
+	capabilitiesDecoder = structOf(
+		opt("experimental", objectField), opt("extensions", objectField), opt("logging", objectField), opt("completions", objectField),
+		opt("prompts", changesField), opt("resources", structOf(opt("subscribe", boolField), opt("listChanged", boolField))),
+		opt("tools", changesField), opt("tasks", objectField),
+	)
 	initializeDecoder = structOf(
-		req("protocolVersion", textField), req("capabilities", objectField),
+		req("protocolVersion", textField), req("capabilities", capabilitiesDecoder),
 		req("serverInfo", structOf(
 			req("name", textField), opt("title", textField), req("version", textField), opt("description", textField),
 			opt("icons", iconsField), opt("websiteUrl", textField))),

@@ -104,8 +104,9 @@ func (x *exchange) notify(ctx context.Context, target Target, message value) err
 }
 
 // ask sends a request to a target and returns its result. Other messages that
-// arrive before it go to other.
-func (x *exchange) ask(ctx context.Context, target Target, message value, other func(value)) (value, error) {
+// arrive before it go to other. foreign says what becomes of a response to another
+// id: nothing where it is nil, so that it is taken for the answer.
+func (x *exchange) ask(ctx context.Context, target Target, message value, other, foreign func(value)) (value, error) {
 	response, err := x.open(ctx, http.MethodPost, target, encode(message), jsonType+", "+streamType)
 	if err != nil {
 		return value{}, err
@@ -134,6 +135,10 @@ func (x *exchange) ask(ctx context.Context, target Target, message value, other 
 			other(answer)
 			return true, nil
 		}
+		if id, _ := answer.get("id"); foreign != nil && !sameID(id, x.id) {
+			foreign(answer)
+			return true, nil
+		}
 		found = true
 		result, err = resultOf(answer)
 		return false, err
@@ -143,6 +148,9 @@ func (x *exchange) ask(ctx context.Context, target Target, message value, other 
 	}
 	return result, err
 }
+
+// sameID reports whether two ids are equal as they are written.
+func sameID(a, b value) bool { return string(encode(a)) == string(encode(b)) }
 
 // resultOf returns the result of a response, or its error as an error.
 func resultOf(answer value) (value, error) {
