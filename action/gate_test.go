@@ -94,7 +94,7 @@ func TestInputs(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, "run:") && strings.Contains(line, "${{") {
-			t.Errorf("an expression stands in a run step: %s", line)
+			t.Errorf("an expression is in a run step: %s", line)
 		}
 	}
 }

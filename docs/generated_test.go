@@ -19,7 +19,7 @@ import (
 
 //go:generate go test . -run ^TestGeneratedParts$ -count=1 -update
 
-var update = flag.Bool("update", false, "write the generated parts of the pages anew")
+var update = flag.Bool("update", false, "write the generated parts of the pages again")
 
 // Parts of pages come from the program: the demo's output, the workflow that init
 // writes, the table of codes. Each stands between two comments that name it, and
@@ -151,7 +151,7 @@ func TestCodes(t *testing.T) {
 	seen := map[finding.Code]bool{}
 	for _, d := range finding.Codes() {
 		if !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(string(d.Code)) || seen[d.Code] {
-			t.Errorf("%q is not the form of a code, or stands twice", d.Code)
+			t.Errorf("%q is not the form of a code, or is there twice", d.Code)
 		}
 		seen[d.Code] = true
 		if !strings.HasSuffix(d.Meaning, ".") || !strings.HasSuffix(d.Action, ".") {

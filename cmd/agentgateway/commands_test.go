@@ -221,7 +221,7 @@ func cmdKept(ts *testscript.TestScript, neg bool, args []string) {
 	case !equal && !neg:
 		ts.Fatalf("%q differs; it is now:\n%s", args, is.data)
 	case !neg && len(args) == 1 && !was.time.Equal(is.time):
-		ts.Fatalf("%q was written anew", args)
+		ts.Fatalf("%q was written again", args)
 	}
 }
 

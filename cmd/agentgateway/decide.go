@@ -117,7 +117,7 @@ func reviewItem(it *project.ReviewItem) report.ReviewItem {
 		out.Lines = append(out.Lines, by)
 	}
 	if len(it.NotMine) > 0 {
-		out.Alarms = append(out.Alarms, "whoever signed says that these commits, which may bear their name, are not theirs: "+shortIDs(it.NotMine))
+		out.Alarms = append(out.Alarms, "whoever signed says that these commits, which may have their name, are not theirs: "+shortIDs(it.NotMine))
 	}
 	if it.Pending != nil {
 		t := it.Pending.Tally
@@ -314,7 +314,7 @@ func (a *app) decided(d *project.Decided) {
 type decideFlags struct {
 	signFlags
 
-	Kind   string `enum:",tool,prompt,resourceTemplate,resource,instructions" default:"" help:"The item's kind, where two kinds bear one name."`
+	Kind   string `enum:",tool,prompt,resourceTemplate,resource,instructions" default:"" help:"The item's kind, where two kinds have one name."`
 	Reason string `placeholder:"TEXT" help:"Why; it stays in the statement."`
 }
 

@@ -69,11 +69,11 @@ type lockCmd struct {
 
 	Servers      []string `arg:"" optional:"" name:"server" help:"Lock just these servers."`
 	DryRun       bool     `help:"Show what would change and write nothing."`
-	Stamp        bool     `help:"Set generatedAt and generatedBy anew."`
+	Stamp        bool     `help:"Set generatedAt and generatedBy again."`
 	Resolve      bool     `help:"Rebuild the lockfile that a merge left in conflict, without contacting any server."`
 	Include      []string `placeholder:"KIND" help:"Cover this kind too, such as resources; may be repeated."`
 	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer; may be repeated."`
-	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address; may be repeated."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may be at a private address; may be repeated."`
 	AllowLiteral []string `placeholder:"NAME" help:"What looks like a secret in this server's source is none; may be repeated."`
 }
 
@@ -189,7 +189,7 @@ type initCmd struct {
 	runFlags
 
 	NoWorkflow   bool     `help:"Do not write a workflow file for the gate."`
-	AllowPrivate []string `placeholder:"NAME" help:"This server may stand at a private address; may be repeated."`
+	AllowPrivate []string `placeholder:"NAME" help:"This server may be at a private address; may be repeated."`
 	AllowLiteral []string `placeholder:"NAME" help:"What looks like a secret in this server's source is none; may be repeated."`
 }
 

@@ -173,7 +173,7 @@ func (c *verifyCmd) Run(a *app, g *globals) error {
 		fmt.Fprintln(a.stderr, unpinned)
 	}
 	if sealed.Require == seal.RequireNone {
-		_, err = fmt.Fprintf(a.stdout, "%s bears no seal; its trust chain verifies.\n", textcheck.Terminal(sealed.Path))
+		_, err = fmt.Fprintf(a.stdout, "%s has no seal; its trust chain verifies.\n", textcheck.Terminal(sealed.Path))
 		return err
 	}
 	where := ""

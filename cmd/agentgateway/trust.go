@@ -115,9 +115,9 @@ type trustAddCmd struct {
 	Principal string   `arg:"" help:"Who, as in bob@example.com."`
 	Key       string   `placeholder:"FILE" help:"The public key; - for standard input. It may be left out for a person who is listed."`
 	Person    string   `placeholder:"NAME" help:"The person behind the principal (default: the principal)."`
-	Email     []string `placeholder:"ADDRESS" help:"A further address that their commits bear, such as the noreply address of a host; may be repeated."`
+	Email     []string `placeholder:"ADDRESS" help:"A further address that their commits have, such as the noreply address of a host; may be repeated."`
 	Role      []string `enum:"approver,admin,deployer" default:"" placeholder:"ROLE" help:"approver (default), admin or deployer; may be repeated."`
-	Servers   []string `placeholder:"PATTERN" help:"Only servers of these names; * stands for anything."`
+	Servers   []string `placeholder:"PATTERN" help:"Only servers of these names; * means anything."`
 }
 
 func (c *trustAddCmd) Run(a *app, g *globals) error {
@@ -317,7 +317,7 @@ func showVersion(b *strings.Builder, v *trust.Version, digest string) {
 	b.WriteString(columns(rows))
 	for _, signer := range s.Signers {
 		if len(signer.Emails) > 0 {
-			fmt.Fprintf(b, "  commits of %s also bear: %s\n", textcheck.Terminal(signer.Principal), words(signer.Emails))
+			fmt.Fprintf(b, "  commits of %s also have: %s\n", textcheck.Terminal(signer.Principal), words(signer.Emails))
 		}
 	}
 	fmt.Fprintf(b, "  thresholds: approve %d, critical %d, admin %d\n", s.Thresholds.Approve, s.Thresholds.Critical, s.Thresholds.Admin)

@@ -23,7 +23,7 @@ import (
 	"agentgateway-lock/pkg/surface"
 )
 
-var update = flag.Bool("update", false, "record the listings of the real servers anew")
+var update = flag.Bool("update", false, "record the listings of the real servers again")
 
 // root is the repository.
 var root = filepath.Join("..", "..")

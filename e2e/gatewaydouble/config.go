@@ -164,7 +164,7 @@ func (c *Config) validate() error {
 			return fmt.Errorf("target name %q: use lower-case letters, digits, hyphens and dots", target.Name)
 		}
 		if seen[target.Name] {
-			return fmt.Errorf("target name %q stands twice", target.Name)
+			return fmt.Errorf("target name %q is there twice", target.Name)
 		}
 		seen[target.Name] = true
 		if u, err := url.Parse(target.URL); err != nil || u.Host == "" {

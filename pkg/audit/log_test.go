@@ -78,7 +78,7 @@ func TestLogOfDamage(t *testing.T) {
 	w.write(lockfile.DefaultName, []byte("<<<<<<< HEAD\n"))
 	w.plain("mallory", "a conflict that was committed")
 	w.git("", "checkout", "-q", "HEAD~1", "--", lockfile.DefaultName)
-	w.plain("carol", "mend it")
+	w.plain("carol", "fix it")
 	events, err := Log(t.Context(), w.open(gitrepo.GoGit), Options{Now: testNow}, nil)
 	w.must(err)
 	n := 0

@@ -95,7 +95,7 @@ func (e *Encoder) run(dst, src []byte) *Refusal {
 		return refusal
 	}
 	if e.pos = skipSpace(src, e.pos); e.pos < len(src) {
-		return &Refusal{RuleSyntax, e.pos, "something stands after the value"}
+		return &Refusal{RuleSyntax, e.pos, "there is something after the value"}
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (e *Encoder) object() *Refusal {
 func (e *Encoder) member() *Refusal {
 	e.pos = skipSpace(e.src, e.pos)
 	if e.pos >= len(e.src) || e.src[e.pos] != '"' {
-		return &Refusal{RuleSyntax, e.pos, "no member name stands where one must"}
+		return &Refusal{RuleSyntax, e.pos, "a member name is missing"}
 	}
 	m := member{start: len(e.dst), source: e.pos}
 	var refusal *Refusal
@@ -241,7 +241,7 @@ func (e *Encoder) member() *Refusal {
 		return refusal
 	}
 	if e.pos = skipSpace(e.src, e.pos); e.pos >= len(e.src) || e.src[e.pos] != ':' {
-		return &Refusal{RuleSyntax, e.pos, "no colon stands after a member name"}
+		return &Refusal{RuleSyntax, e.pos, "no colon after a member name"}
 	}
 	e.pos++
 	e.dst = append(e.dst, ':')
@@ -260,7 +260,7 @@ func (e *Encoder) sort(open int, members []member) *Refusal {
 	slices.SortFunc(members, e.compare)
 	for i := 1; i < len(members); i++ {
 		if e.compare(members[i-1], members[i]) == 0 {
-			return &Refusal{RuleDuplicateKey, max(members[i-1].source, members[i].source), "a member stands twice in one object"}
+			return &Refusal{RuleDuplicateKey, max(members[i-1].source, members[i].source), "a member is there twice in one object"}
 		}
 	}
 	written := len(e.dst)

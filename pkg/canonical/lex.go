@@ -65,7 +65,7 @@ func stringPiece(src []byte, pos int) (rune, int, *Refusal) {
 	case c == '\\':
 		return escape(src, pos)
 	case c < 0x20:
-		return 0, pos, &Refusal{RuleSyntax, pos, "a control character stands unescaped in a string"}
+		return 0, pos, &Refusal{RuleSyntax, pos, "a control character is not escaped in a string"}
 	default:
 		r, size := utf8.DecodeRune(src[pos:])
 		if r == utf8.RuneError && size <= 1 {
@@ -145,7 +145,7 @@ func scanNumber(src []byte, pos int) (number, *Refusal) {
 		n.integer = false
 		first = pos + 1
 		if pos = digits(src, first); pos == first {
-			return number{}, &Refusal{RuleSyntax, start, "no digit stands after the decimal point"}
+			return number{}, &Refusal{RuleSyntax, start, "no digit after the decimal point"}
 		}
 	}
 	if pos < len(src) && (src[pos] == 'e' || src[pos] == 'E') {
@@ -156,7 +156,7 @@ func scanNumber(src []byte, pos int) (number, *Refusal) {
 		}
 		first = pos
 		if pos = digits(src, pos); pos == first {
-			return number{}, &Refusal{RuleSyntax, start, "no digit stands in the exponent"}
+			return number{}, &Refusal{RuleSyntax, start, "no digit in the exponent"}
 		}
 	}
 	n.end = pos

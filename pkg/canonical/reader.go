@@ -80,7 +80,7 @@ func (r *Reader) Refuse(at int, rule Rule, format string, args ...any) error {
 // End refuses whatever but white space is left.
 func (r *Reader) End() error {
 	if r.pos = skipSpace(r.src, r.pos); r.pos < len(r.src) {
-		return &Refusal{RuleSyntax, r.pos, "something stands after the value"}
+		return &Refusal{RuleSyntax, r.pos, "there is something after the value"}
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (r *Reader) expect(want Kind) error {
 	case KindNone:
 		return &Refusal{RuleSyntax, r.pos, "not a JSON value"}
 	default:
-		return &Refusal{RuleShape, r.pos, fmt.Sprintf("%v stands where %v must", have, want)}
+		return &Refusal{RuleShape, r.pos, fmt.Sprintf("%v in place of %v", have, want)}
 	}
 }
 
@@ -168,19 +168,19 @@ func (r *Reader) once(base int, large map[string]struct{}, key []byte, at int) (
 }
 
 func repeatedMember(at int) *Refusal {
-	return &Refusal{RuleDuplicateKey, at, "a member stands twice in one object"}
+	return &Refusal{RuleDuplicateKey, at, "a member is there twice in one object"}
 }
 
 func (r *Reader) key() ([]byte, error) {
 	if r.pos >= len(r.src) || r.src[r.pos] != '"' {
-		return nil, &Refusal{RuleSyntax, r.pos, "no member name stands where one must"}
+		return nil, &Refusal{RuleSyntax, r.pos, "a member name is missing"}
 	}
 	key, err := r.Bytes()
 	if err != nil {
 		return nil, err
 	}
 	if r.pos = skipSpace(r.src, r.pos); r.pos >= len(r.src) || r.src[r.pos] != ':' {
-		return nil, &Refusal{RuleSyntax, r.pos, "no colon stands after a member name"}
+		return nil, &Refusal{RuleSyntax, r.pos, "no colon after a member name"}
 	}
 	r.pos++
 	return key, nil
@@ -204,7 +204,7 @@ func (r *Reader) next(closing byte, first bool) (done bool, err error) {
 	}
 	r.pos = skipSpace(r.src, r.pos+1)
 	if r.pos < len(r.src) && r.src[r.pos] == closing {
-		return false, &Refusal{RuleSyntax, r.pos, "a comma stands before the end of the value"}
+		return false, &Refusal{RuleSyntax, r.pos, "there is a comma before the end of the value"}
 	}
 	return false, nil
 }
@@ -384,14 +384,14 @@ func (r *Reader) skipNested(closing byte, object bool) error {
 
 func (r *Reader) skipKey() error {
 	if r.pos >= len(r.src) || r.src[r.pos] != '"' {
-		return &Refusal{RuleSyntax, r.pos, "no member name stands where one must"}
+		return &Refusal{RuleSyntax, r.pos, "a member name is missing"}
 	}
 	end, _, refusal := scanString(r.src, r.pos+1)
 	if refusal != nil {
 		return refusal
 	}
 	if end = skipSpace(r.src, end); end >= len(r.src) || r.src[end] != ':' {
-		return &Refusal{RuleSyntax, end, "no colon stands after a member name"}
+		return &Refusal{RuleSyntax, end, "no colon after a member name"}
 	}
 	r.pos = end + 1
 	return nil

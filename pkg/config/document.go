@@ -23,7 +23,7 @@ func (f *file) parse(src []byte) *FileError {
 		if f.client.shared && !f.named {
 			return nil
 		}
-		err = &syntaxError{root.line, 0, string(root.kind) + " stands where an object must"}
+		err = &syntaxError{root.line, 0, string(root.kind) + " in place of an object"}
 	}
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
@@ -177,7 +177,7 @@ func (f *file) container(n *node) *FileError {
 			f.add(name.text, item.line, item)
 		}
 	default:
-		return &FileError{File: f.name, Line: n.line, Detail: string(n.kind) + " stands where the servers must", Hint: "correct the file"}
+		return &FileError{File: f.name, Line: n.line, Detail: string(n.kind) + " in place of the servers", Hint: "correct the file"}
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (f *file) pluginFiles(n *node) *FileError {
 			}
 			f.loader.load(&file{name: name, inside: true, client: &clients[0], loader: f.loader})
 		default:
-			return &FileError{File: f.name, Line: item.line, Detail: string(item.kind) + " stands where servers or the name of a file must", Hint: "correct the file"}
+			return &FileError{File: f.name, Line: item.line, Detail: string(item.kind) + " in place of servers or the name of a file", Hint: "correct the file"}
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ func (f *file) add(name string, line int, n *node) {
 	f.loader.entries = append(f.loader.entries, e)
 	e.checkName()
 	if n.kind != object {
-		e.bad(line, "%s stands where the server's entry must", n.kind)
+		e.bad(line, "%s in place of the server's entry", n.kind)
 		return
 	}
 	if nested := n.get("config"); f.client.id == "goose" && nested != nil {

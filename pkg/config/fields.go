@@ -78,7 +78,7 @@ var transports = map[string]source.Transport{
 // text returns the string that a member holds.
 func (e *entry) text(m member) (string, bool) {
 	if m.value.kind != text {
-		e.bad(m.line, "%s stands where %s must be a string", m.value.kind, m.key)
+		e.bad(m.line, "%s where %s must be a string", m.value.kind, m.key)
 		return "", false
 	}
 	return m.value.text, true
@@ -162,7 +162,7 @@ func (e *entry) setProgram(m member) {
 func (e *entry) setArgs(m member) {
 	switch {
 	case m.value.kind != array:
-		e.bad(m.line, "%s stands where args must be a list", m.value.kind)
+		e.bad(m.line, "%s where args must be a list", m.value.kind)
 	case len(e.launch.args) > 0 && len(m.value.items) > 0:
 		e.bad(m.line, "the entry has arguments at two places")
 	default:
@@ -209,7 +209,7 @@ func (e *entry) declare(m member) {
 // turn reads disabled, where it is off, or enabled.
 func (e *entry) turn(m member, off bool) {
 	if m.value.kind != boolean {
-		e.bad(m.line, "%s stands where %s must be true or false", m.value.kind, m.key)
+		e.bad(m.line, "%s where %s must be true or false", m.value.kind, m.key)
 		return
 	}
 	disabled := m.value.yes == off
@@ -239,7 +239,7 @@ func (e *entry) addMap(values map[string]template, m member, what string, valid 
 		return values // as PHP writes an empty object
 	}
 	if m.value.kind != object {
-		e.bad(m.line, "%s stands where %s must be an object of strings", m.value.kind, m.key)
+		e.bad(m.line, "%s where %s must be an object of strings", m.value.kind, m.key)
 		return values
 	}
 	for _, v := range m.value.members {
@@ -285,7 +285,7 @@ func (e *entry) put(values map[string]template, m member, what string, t templat
 
 func (e *entry) addRequestOptions(m member) {
 	if m.value.kind != object {
-		e.bad(m.line, "%s stands where requestOptions must be an object", m.value.kind)
+		e.bad(m.line, "%s where requestOptions must be an object", m.value.kind)
 	}
 	for _, part := range m.value.members {
 		if part.key == "headers" && part.value.kind != null {
@@ -298,7 +298,7 @@ func (e *entry) addRequestOptions(m member) {
 // object with a name.
 func (e *entry) forwardEnv(m member) {
 	if m.value.kind != array {
-		e.bad(m.line, "%s stands where env_vars must be a list of names", m.value.kind)
+		e.bad(m.line, "%s where env_vars must be a list of names", m.value.kind)
 	}
 	for _, item := range m.value.items {
 		if item.kind == object {
@@ -318,7 +318,7 @@ func (e *entry) forwardEnv(m member) {
 
 func (e *entry) addVariableHeaders(m member) {
 	if m.value.kind != object {
-		e.bad(m.line, "%s stands where %s must be an object of strings", m.value.kind, m.key)
+		e.bad(m.line, "%s where %s must be an object of strings", m.value.kind, m.key)
 	}
 	for _, v := range m.value.members {
 		if !validHeader(v.key) {

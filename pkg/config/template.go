@@ -169,7 +169,7 @@ func input(id string) *reference {
 func braces(inside string) (*reference, error) {
 	spelled := "${" + inside + "}"
 	if strings.ContainsAny(inside, "{$") {
-		return nil, fmt.Errorf("a reference stands inside another, which clients read differently")
+		return nil, fmt.Errorf("a reference is inside another, which clients read differently")
 	}
 	if what, ok := predefined[inside]; ok {
 		return &reference{what: what, spelled: spelled}, nil

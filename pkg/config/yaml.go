@@ -23,7 +23,7 @@ func parseYAML(src []byte) (*node, error) {
 		return nil, yamlError(err)
 	}
 	if err := d.Decode(&second); err == nil {
-		return nil, &syntaxError{second.Line, 0, "a second document stands in the file"}
+		return nil, &syntaxError{second.Line, 0, "a second document is in the file"}
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
@@ -88,7 +88,7 @@ func yamlMembers(n *node, y *yaml.Node, depth int) error {
 		case key.Kind != yaml.ScalarNode || key.Tag != "!!str" || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0:
 			bad = "a member name that is not a plain string"
 		case seen[key.Value]:
-			bad = "a member stands twice in one object"
+			bad = "a member is there twice in one object"
 		default:
 			bad = forbiddenMember(key.Value)
 		}

@@ -31,13 +31,13 @@ func (e *EgressError) Error() string {
 	if e.Addr == "" || e.Addr == e.Host {
 		return fmt.Sprintf("%s may not be contacted: it is %s", e.Host, e.Why)
 	}
-	return fmt.Sprintf("%s may not be contacted: it stands for %s, %s", e.Host, e.Addr, e.Why)
+	return fmt.Sprintf("%s may not be contacted: it leads to %s, %s", e.Host, e.Addr, e.Why)
 }
 
 // Hint implements [finding.Hinter].
 func (e *EgressError) Hint() string {
 	if e.Private {
-		return "where that is meant, run lock with --allow-private and the server's name, so that the permission stands in the lockfile"
+		return "where that is meant, run lock with --allow-private and the server's name, so that the permission is in the lockfile"
 	}
 	return "configure another address; no setting permits this one"
 }

@@ -29,7 +29,7 @@ func readPage(result []byte, member string) (page, error) {
 	)
 	end, err := eachMember(result, 0, func(key string, value []byte) (err error) {
 		if seen[key] {
-			return fmt.Errorf("its member %s stands twice", quote(key))
+			return fmt.Errorf("its member %s is there twice", quote(key))
 		}
 		seen[key] = true
 		switch key {

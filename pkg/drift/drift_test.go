@@ -78,7 +78,7 @@ func TestDefinitionChanges(t *testing.T) {
 		{"a reference that is text", schema(`{}`), schema(`{"$ref":"x"}`), []string{"warning schema-changed " + in + ".$ref"}},
 		{"properties that is a string", schema(`{}`), schema(`{"properties":"x"}`), []string{"warning schema-changed " + in + ".properties"}},
 		{"an object in required", schema(`{"properties":{"a":{}},"required":["a"]}`), schema(`{"properties":{"a":{}},"required":["a",{"x":1}]}`), []string{"warning schema-changed " + in + ".required"}},
-		{"a description that another stands over", schema(`{"properties":{"a":{"$ref":"#/$defs/s","description":"x"}},"$defs":{"s":{"description":"y"}}}`),
+		{"a description that another is over", schema(`{"properties":{"a":{"$ref":"#/$defs/s","description":"x"}},"$defs":{"s":{"description":"y"}}}`),
 			schema(`{"properties":{"a":{"$ref":"#/$defs/s","description":"x"}},"$defs":{"s":{"description":"z"}}}`), []string{"warning schema-changed " + in + ".$defs.s.description"}},
 		{"the same part with references beside a change", schema(`{"dependentSchemas":{"a":{"$ref":"#"}}}`), schema(`{"dependentSchemas":{"a":{"$ref":"#"}},"maximum":1}`), []string{"warning schema-changed " + in + ".maximum"}},
 		{"annotations that are a text", `,"annotations":{"readOnlyHint":true}`, `,"annotations":"x"`, []string{"critical hint-loosened annotations.readOnlyHint", "warning annotations-changed annotations"}},

@@ -104,7 +104,7 @@ func (c *Commit) parseTail(h []headerLine) (signature *headerLine, err error) {
 	for i := range h {
 		switch name := h[i].Name; {
 		case name == "tree", name == "parent", name == "author", name == "committer":
-			return nil, commitError("order", fmt.Sprintf("a %s line stands after the committer", name))
+			return nil, commitError("order", fmt.Sprintf("a %s line is after the committer", name))
 		case name == own && signature != nil:
 			return nil, commitError("second-signature", "two signatures")
 		case name == own:

@@ -74,7 +74,7 @@ func (r *Repo) Commit(ctx context.Context, opts CommitOptions) (Hash, error) {
 		return Hash{}, err
 	}
 	if err := r.stage(ctx, draft); err != nil {
-		return id, fmt.Errorf("commit %s was made, but its files could not be staged (git reset -q -- FILE… mends that): %w", id.Short(), err)
+		return id, fmt.Errorf("commit %s was made, but its files could not be staged (git reset -q -- FILE… fixes that): %w", id.Short(), err)
 	}
 	r.afterCommit(ctx, opts.RunHooks)
 	return id, nil

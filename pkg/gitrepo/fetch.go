@@ -190,7 +190,7 @@ func openCache(dir string) (*filesystem.Storage, error) {
 	}
 	if err != nil {
 		_ = storage.Close()
-		return nil, fmt.Errorf("opening the git cache %s: %w; delete the folder to have it made anew", dir, err)
+		return nil, fmt.Errorf("opening the git cache %s: %w; delete the folder to have it made again", dir, err)
 	}
 	return storage, nil
 }

@@ -98,7 +98,7 @@ func (t *Tag) splitSignature(raw []byte, body int) error {
 		return tagError("signature", "the signature block does not end")
 	}
 	if stop+1+len(end) != len(block) {
-		return tagError("text-after-signature", "text stands after the signature")
+		return tagError("text-after-signature", "text is after the signature")
 	}
 	t.Message, t.Payload, t.Signature = raw[body:at], raw[:at], block
 	return nil

@@ -41,7 +41,7 @@ func ParseTree(raw []byte, idSize int) ([]Entry, error) {
 		}
 		entry := Entry{Name: string(name), Mode: mode, ID: rawHash(raw[nul+1 : nul+1+idSize])}
 		if n := len(entries); n > 0 && !treeLess(entries[n-1], entry) {
-			return nil, treeError("order", fmt.Sprintf("%q stands after %q", entry.Name, entries[n-1].Name))
+			return nil, treeError("order", fmt.Sprintf("%q is after %q", entry.Name, entries[n-1].Name))
 		}
 		entries = append(entries, entry)
 		raw = raw[nul+1+idSize:]
@@ -103,7 +103,7 @@ func checkTwins(entries []Entry) error {
 		twin := Entry{Name: e.Name, Mode: ModeFile}
 		j := sort.Search(i, func(k int) bool { return !treeLess(entries[k], twin) })
 		if j < i && entries[j].Name == e.Name {
-			return treeError("duplicate-name", fmt.Sprintf("%q stands twice", e.Name))
+			return treeError("duplicate-name", fmt.Sprintf("%q is there twice", e.Name))
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func checkHistory(t *testing.T, s *sandbox, r *Repo, id Hash) {
 		got = append(got, n.ID.String())
 		for _, p := range n.Parents {
 			if !seen[p] {
-				t.Errorf("%v stands before its parent %v", n.ID, p)
+				t.Errorf("%v is before its parent %v", n.ID, p)
 			}
 		}
 		seen[n.ID] = true

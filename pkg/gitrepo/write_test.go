@@ -96,7 +96,7 @@ func TestCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.head() != id || s.git("rev-parse", "HEAD~1") != before.String() {
-				t.Error("the branch does not stand on the new commit")
+				t.Error("the branch is not on the new commit")
 			}
 			if out, err := s.try("", "verify-commit", id.String()); err != nil || !strings.Contains(out, `Good "git" signature for alice@example.com`) {
 				// gpg.ssh.program of the last form is no verifier.

@@ -237,7 +237,7 @@ func TestFormatKeepsUntouchedEntries(t *testing.T) {
 	f.Server("b").Decision = digest(0xcc)
 	have = string(lockfile.Format(f))
 	if strings.Contains(have, `"b" :`) || !strings.Contains(have, `"decision": "cccc`) {
-		t.Errorf("a changed entry is not written anew:\n%s", have)
+		t.Errorf("a changed entry is not written again:\n%s", have)
 	}
 	if !strings.Contains(have, `"a": {"source": {"command": "x", "transport": "stdio"}}`) {
 		t.Errorf("another entry is not kept:\n%s", have)

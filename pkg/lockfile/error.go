@@ -42,7 +42,7 @@ func (e *Error) Hint() string { return e.Advice }
 
 // The hints of errors that stand in more than one place.
 const (
-	hintRestore  = "restore the file with `git checkout -- agentgateway.lock`, or mend it at the place named"
+	hintRestore  = "restore the file with `git checkout -- agentgateway.lock`, or fix it at the place named"
 	hintConflict = "run `agentgateway lock --resolve`, which takes what each side changed; or keep either side, then run `agentgateway lock`"
 	hintNewer    = "use the version of agentgateway that wrote the file, or a newer one"
 )

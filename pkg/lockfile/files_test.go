@@ -133,9 +133,9 @@ func TestOtherRefusals(t *testing.T) {
 	}{
 		"byte order mark": {"\xef\xbb\xbf{\"lockfileVersion\": 1, \"servers\": {}}", "byte order mark"},
 		"invalid UTF-8":   {"{\"lockfileVersion\": 1, \"servers\": {\"\xff\": {}}}", "invalid UTF-8"},
-		"deep":            {"{\"lockfileVersion\": 1, \"servers\": " + strings.Repeat("[", 1<<20), "an array stands"},
+		"deep":            {"{\"lockfileVersion\": 1, \"servers\": " + strings.Repeat("[", 1<<20), "an array in place"},
 		"large":           {strings.Repeat(" ", lockfile.MaxSize+1), "the limit is"},
-		"UTF-16":          {"{\x00}\x00", "no member name"},
+		"UTF-16":          {"{\x00}\x00", "a member name is missing"},
 	} {
 		_, err := lockfile.Parse([]byte(test.src))
 		var e *lockfile.Error

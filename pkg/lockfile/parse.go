@@ -154,7 +154,7 @@ func (p *parser) servers() ([]*Server, error) {
 	byName := func(a, b *Server) int { return strings.Compare(a.Name, b.Name) }
 	for i := 1; i < len(servers); i++ {
 		if byName(servers[i-1], servers[i]) > 0 {
-			p.disorder(servers[i].Line, servers[i].Name, "server %q stands after %q", servers[i].Name, servers[i-1].Name)
+			p.disorder(servers[i].Line, servers[i].Name, "server %q is after %q", servers[i].Name, servers[i-1].Name)
 		}
 	}
 	slices.SortFunc(servers, byName)
@@ -170,7 +170,7 @@ func (p *parser) text(into *string) error {
 	at := p.r.Offset()
 	s, err := p.r.String()
 	if err == nil && s == "" {
-		err = p.fail(at, "an empty string stands where one of a character or more must")
+		err = p.fail(at, "an empty string in place of one of a character or more")
 	}
 	*into = s
 	return err
@@ -208,7 +208,7 @@ func (p *parser) digests(into *[]canonical.Digest, name string) error {
 		return err
 	}
 	if len(list) == 0 {
-		return p.fail(at, "an empty array stands where the member is left out")
+		return p.fail(at, "an empty array is given where the member is left out")
 	}
 	order := func(a, b canonical.Digest) int { return bytes.Compare(a[:], b[:]) }
 	if !slices.IsSortedFunc(list, order) {
@@ -216,7 +216,7 @@ func (p *parser) digests(into *[]canonical.Digest, name string) error {
 		slices.SortFunc(list, order)
 	}
 	if n := len(list); n != len(slices.Compact(list)) {
-		return p.fail(at, "a digest stands twice")
+		return p.fail(at, "a digest is there twice")
 	}
 	*into = list
 	return nil
@@ -227,7 +227,7 @@ func (p *parser) yes(into *bool) error {
 	at := p.r.Offset()
 	value, err := p.r.Bool()
 	if err == nil && !value {
-		err = p.fail(at, "false stands where the member is left out")
+		err = p.fail(at, "false is given where the member is left out")
 	}
 	*into = value
 	return err
@@ -280,7 +280,7 @@ func (p *parser) covers(s *Server) error {
 		slices.Sort(covers)
 	}
 	if n := len(covers); n != len(slices.Compact(covers)) {
-		return p.fail(at, "a word stands twice")
+		return p.fail(at, "a word is there twice")
 	}
 	s.Covers = covers
 	return nil

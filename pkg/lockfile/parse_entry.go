@@ -82,7 +82,7 @@ func (p *parser) fits(start int, s *Server) error {
 		if ok {
 			return p.missing(start, "surfaceHash")
 		}
-		return p.fail(start, "surfaceHash stands in an entry without tools")
+		return p.fail(start, "surfaceHash is in an entry without tools")
 	}
 	if s.Skipped != "" && (s.Covers == nil || len(s.Covers) > 0 || len(s.Refused) > 0) {
 		return within(p.fail(start, "an entry that is skipped covers nothing: its covers is an empty list, and nothing is refused"), ".skipped")
@@ -96,7 +96,7 @@ func (p *parser) fits(start int, s *Server) error {
 		}
 	}
 	if s.SourceDecision != (canonical.Digest{}) && s.Source == nil {
-		return p.fail(start, "sourceDecision stands in an entry without source")
+		return p.fail(start, "sourceDecision is in an entry without source")
 	}
 	if s.Instructions != nil && !s.Instructions.Absent && !s.CoversKind(surface.CoverInstructions) {
 		return within(p.fail(start, "the entry holds instructions that its covers does not name"), ".covers")
@@ -148,7 +148,7 @@ func (p *parser) items(kind surface.ListKind) ([]Item, error) {
 	for i := 1; i < len(items); i++ {
 		if byName(items[i-1], items[i]) > 0 {
 			sorted = false
-			p.disorder(items[i].Line, p.server, "%s %q stands after %q", kind.Kind, items[i].Name, items[i-1].Name)
+			p.disorder(items[i].Line, p.server, "%s %q is after %q", kind.Kind, items[i].Name, items[i-1].Name)
 		}
 	}
 	if !sorted {
@@ -234,7 +234,7 @@ func (p *parser) refusedList(s *Server) error {
 		return err
 	}
 	if len(s.Refused) == 0 {
-		return p.fail(at, "an empty array stands where the member is left out")
+		return p.fail(at, "an empty array is given where the member is left out")
 	}
 	sorted := slices.Clone(s.Refused)
 	surface.SortRefused(sorted)

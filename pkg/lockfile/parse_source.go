@@ -30,7 +30,7 @@ func (p *parser) source() (*source.Source, error) {
 		case "args":
 			at := p.r.Offset()
 			if src.Args, err = p.strings(); err == nil && len(src.Args) == 0 {
-				err = p.fail(at, "an empty array stands where the member is left out")
+				err = p.fail(at, "an empty array is given where the member is left out")
 			}
 			return err
 		case "cwd":
@@ -96,14 +96,14 @@ func (p *parser) table() (map[string]string, error) {
 			return p.fail(p.r.Offset(), "a name is empty")
 		}
 		if strings.Compare(last, name) > 0 {
-			p.disorder(line, p.server, "%q stands after %q", name, last)
+			p.disorder(line, p.server, "%q is after %q", name, last)
 		}
 		last = name
 		table[name], err = p.r.String()
 		return err
 	})
 	if err == nil && len(table) == 0 {
-		err = p.fail(at, "an empty object stands where the member is left out")
+		err = p.fail(at, "an empty object is given where the member is left out")
 	}
 	return table, err
 }

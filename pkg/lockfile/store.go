@@ -63,7 +63,7 @@ type WriteError struct {
 
 // Error implements error.
 func (e *WriteError) Error() string {
-	after := "the lockfile is as it was; mend the cause, then run again"
+	after := "the lockfile is as it was; fix the cause, then run again"
 	if e.Committed {
 		after = "the new lockfile is written; run again to clean up"
 	}

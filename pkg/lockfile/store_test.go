@@ -265,7 +265,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		checkNamesWhatDiffers(t, name, dir, now, map[bool]map[string]string{true: old, false: want}[whole == old["agentgateway.lock"]])
 		write(t, lockfile.NewStore(dir, ""), after(t))
 		if diff := cmp.Diff(want, tree(t, folder)); diff != "" {
-			t.Errorf("%s: not mended: %s", name, diff)
+			t.Errorf("%s: not fixed: %s", name, diff)
 		}
 	}
 }

@@ -65,7 +65,7 @@ var denials = []Denial{
 	{DeniedEvidenceContradicts, "The newest listing that showed it showed another definition than the one that was approved.", "Compare the two with `agentgateway diff`; a later listing that shows the approved one clears this."},
 	{DeniedEvidenceTooOld, "It was last seen listed longer ago than evidence counts.", "List again through the gateway."},
 	{DeniedTooManyDigests, "It showed more than 20 different definitions since the processor started.", "Look at the server; a change of the policy lifts the bar."},
-	{DeniedDuplicateName, "Its name stands more than once in one list.", "Ask the server's authors to list each name once."},
+	{DeniedDuplicateName, "Its name is more than once in one list.", "Ask the server's authors to list each name once."},
 	{DeniedGatewayProfile, "It has members that the gateway profile does not know: this is another gateway than the one the profile describes.", "Use a gateway version that this processor was tried with."},
 	{DeniedMember, "It is a member that is not passed on, because it could carry words to the agent that nobody approved.", "Nothing; the rest of the result is passed on."},
 	{DeniedCut, "It is a text that the protocol does not need at this length or with these characters, and that nobody approved.", "Nothing; a short printable part of it is passed on, or none of it."},

@@ -92,7 +92,7 @@ func NewPolicy(in Input) (*Policy, error) {
 			return nil, err
 		}
 		if p.names[s.name] != nil {
-			return nil, fmt.Errorf("server %q stands twice", s.name)
+			return nil, fmt.Errorf("server %q is there twice", s.name)
 		}
 		if other := p.targets[s.target]; other != nil {
 			return nil, fmt.Errorf("servers %q and %q have one target, %q: give one of them another target", other.name, s.name, s.target)
@@ -165,7 +165,7 @@ func (s *server) add(in Item) error {
 	case !known:
 		return fmt.Errorf("%s %q: %q is no state", in.Kind, in.Name, in.State)
 	case s.items[k][in.Name] != nil:
-		return fmt.Errorf("%s %q stands twice", in.Kind, in.Name)
+		return fmt.Errorf("%s %q is there twice", in.Kind, in.Name)
 	}
 	it := &item{kind: k, name: in.Name, inForce: in.InForce, denied: code}
 	if code == "" && in.InForce.IsZero() {

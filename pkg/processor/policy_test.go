@@ -67,11 +67,11 @@ func TestNewPolicyRefuses(t *testing.T) {
 		change func(in *processor.Input)
 		says   string
 	}{
-		"one name twice": {func(in *processor.Input) { in.Servers = append(in.Servers, server("files")) }, "stands twice"},
+		"one name twice": {func(in *processor.Input) { in.Servers = append(in.Servers, server("files")) }, "is there twice"},
 		"one target twice": {func(in *processor.Input) {
 			in.Servers = append(in.Servers, processor.Server{Name: "x", Target: "files"})
 		}, "one target"},
-		"an item twice":      {func(in *processor.Input) { in.Servers[0].Items = append(in.Servers[0].Items, echoTool) }, "stands twice"},
+		"an item twice":      {func(in *processor.Input) { in.Servers[0].Items = append(in.Servers[0].Items, echoTool) }, "is there twice"},
 		"no kind":            {func(in *processor.Input) { in.Servers[0].Items[0].Kind = "source" }, "no kind"},
 		"no state":           {func(in *processor.Input) { in.Servers[0].Items[0].State = "" }, "no state"},
 		"instructions state": {func(in *processor.Input) { in.Servers[0].Instructions = &processor.Instructions{State: "x"} }, "no state"},

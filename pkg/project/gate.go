@@ -151,7 +151,7 @@ func (p *Project) otherOnBase(ctx context.Context, base *Base) []finding.Finding
 			continue
 		}
 		f := finding.New(finding.LockfileRemoved, finding.Place{File: p.Path}, fmt.Sprintf("the base is pinned by %s, and this tree is judged by %s, which is new", name, at))
-		f.Hint = "Restore the one of the base, or add the new one in a change of its own, checked with `-C` where the base's stands."
+		f.Hint = "Restore the one of the base, or add the new one in a change of its own, checked with `-C` where the base's is."
 		return []finding.Finding{f}
 	}
 	return nil
@@ -281,7 +281,7 @@ func (p *Project) secondLockfiles(context.Context) []finding.Finding {
 	if p.original || !p.exists(OriginalName) || p.Path != lockfile.DefaultName {
 		return nil
 	}
-	f := finding.New(finding.LockfileSecond, finding.Place{File: OriginalName}, OriginalName+" stands beside "+p.Path+" and is not read")
+	f := finding.New(finding.LockfileSecond, finding.Place{File: OriginalName}, OriginalName+" is beside "+p.Path+" and is not read")
 	f.Grade = finding.Note
 	return []finding.Finding{f}
 }

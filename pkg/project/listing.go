@@ -308,7 +308,7 @@ func (p *Project) failure(s *subject, err error) finding.Finding {
 	var egress *crawl.EgressError
 	errors.As(err, &egress)
 	if egress != nil && egress.Private {
-		f.Hint = fmt.Sprintf("Where that is meant, run `%s lock --allow-private %s`; the permission then stands in the lockfile.", p.Env.Program, s.name)
+		f.Hint = fmt.Sprintf("Where that is meant, run `%s lock --allow-private %s`; the permission then is in the lockfile.", p.Env.Program, s.name)
 	}
 	return f
 }

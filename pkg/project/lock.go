@@ -177,7 +177,7 @@ func (p *Project) mended(file *lockfile.File, next *pending) []finding.Finding {
 	var findings []finding.Finding
 	for _, f := range p.checkFile(file) {
 		if _, ok := next.surfaces[f.Place.Server]; ok {
-			f.Hint = "This run writes it anew from what the server shows."
+			f.Hint = "This run writes it again from what the server shows."
 			findings = append(findings, f)
 		}
 	}

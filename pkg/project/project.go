@@ -128,7 +128,7 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 		p.Path = filepath.ToSlash(rel)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(p.Path)) {
-		return nil, fmt.Errorf("--lockfile %s: the lockfile must stand inside the repository %s", opts.Lockfile, p.Root)
+		return nil, fmt.Errorf("--lockfile %s: the lockfile must be inside the repository %s", opts.Lockfile, p.Root)
 	}
 	if opts.Lockfile == "" && !p.exists(p.Path) && p.exists(OriginalName) {
 		p.Path = OriginalName

@@ -90,7 +90,7 @@ func (b *Bundle) check() string {
 func (b *Bundle) checkFiles() string {
 	for i, f := range b.Trust {
 		if f.Number != i+1 {
-			return fmt.Sprintf("trust version %d stands where version %d must", f.Number, i+1)
+			return fmt.Sprintf("trust version %d in place of version %d", f.Number, i+1)
 		}
 		if !utf8.Valid(f.Data) {
 			return fmt.Sprintf("trust version %d is not UTF-8", f.Number)

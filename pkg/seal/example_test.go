@@ -23,5 +23,5 @@ func ExampleRequire_For() {
 	fmt.Println(err)
 	// Output:
 	// tag <nil>
-	// the requirement: a branch bears no seal, and none was waived [require]
+	// the requirement: a branch has no seal, and none was waived [require]
 }

@@ -64,7 +64,7 @@ func (r Require) For(o Origin) (Require, error) {
 	}
 	detail := fmt.Sprintf("a %s cannot be held to %q", o, string(r))
 	if r == "" {
-		detail = fmt.Sprintf("a %s bears no seal, and none was waived", o)
+		detail = fmt.Sprintf("a %s has no seal, and none was waived", o)
 	}
 	hint := "use " + strings.Join(names, ", ")
 	if o == OriginBranch {

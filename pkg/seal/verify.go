@@ -114,7 +114,7 @@ func (s *Subject) tagSigner(chain *trust.Chain) (*Signature, error) {
 		return nil, s.fail(RuleMissing, "make it with agentgateway seal --tag", nil, "no tag was named")
 	}
 	if s.tag.Signature == nil {
-		return nil, s.fail(RuleTagUnsigned, hintSealAgain, nil, "it bears no signature")
+		return nil, s.fail(RuleTagUnsigned, hintSealAgain, nil, "it has no signature")
 	}
 	return verify(s.name, s.tag.Payload, s.tag.Signature, sshsig.NamespaceGit, ByTrust(chain))
 }

@@ -91,7 +91,7 @@ func (f *Floor) Check(ctx context.Context, origin string, l *Loaded) error {
 		for _, name := range f.files(origin, l.Path, l.repository()) {
 			r, err := readFloor(name)
 			if err != nil {
-				return &LoadError{RuleOlder, "what was in force before cannot be read, so this policy could be older: " + err.Error(), "restore the file, or, to begin anew, remove it", err}
+				return &LoadError{RuleOlder, "what was in force before cannot be read, so this policy could be older: " + err.Error(), "restore the file, or, to begin again, remove it", err}
 			}
 			records = append(records, r)
 		}
@@ -166,7 +166,7 @@ func (r *floorRecord) check(l *Loaded) error {
 		return &LoadError{RuleTrustMissing, l.Origin + " has no trust list, and there was one before", "restore .agentgateway/trust", nil}
 	}
 	if r.Repository != nil && *r.Repository != l.Chain.Repository() {
-		return &LoadError{RuleTrust, l.Origin + " has the trust list of another repository", "to move to it, begin anew with another state folder", nil}
+		return &LoadError{RuleTrust, l.Origin + " has the trust list of another repository", "to move to it, begin again with another state folder", nil}
 	}
 	if l.Tag != "" && r.Tag != "" && gitrepo.CompareVersions(l.Tag, r.Tag) < 0 {
 		return older("the tag " + r.Tag + " was accepted before")

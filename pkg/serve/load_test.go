@@ -272,7 +272,7 @@ func TestLoadABundle(t *testing.T) {
 		t.Errorf("loaded %+v", first)
 	}
 	if again, err := l.Load(t.Context(), accepted); err != nil || again != first {
-		t.Errorf("an unchanged bundle was loaded anew: %v", err)
+		t.Errorf("an unchanged bundle was loaded again: %v", err)
 	}
 	write([]byte(strings.Replace(string(bundle), "files", "filez", 1)))
 	if _, err := l.Load(t.Context(), accepted); ruleOf(err) != "seal" {
@@ -297,7 +297,7 @@ func TestLoadFromARemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := l.Load(t.Context(), accepted); err != nil || again != first {
-		t.Errorf("an unchanged repository was loaded anew: %v", err)
+		t.Errorf("an unchanged repository was loaded again: %v", err)
 	}
 	if err := r.Decide(t.Context(), trust.Disable, toolKey("add")); err != nil {
 		t.Fatal(err)

@@ -316,7 +316,7 @@ func (r *Refresher) RereadDeny() {
 			return
 		}
 	}
-	r.opts.Log.Warn("the deny file was read anew", "lines", len(r.deny))
+	r.opts.Log.Warn("the deny file was read again", "lines", len(r.deny))
 }
 
 // Loaded is what is in force, or nil.

@@ -114,7 +114,7 @@ func ParseAllowedSigners(file []byte) ([]AllowedSigner, error) {
 		blob := string(s.Key.Marshal())
 		if first, twice := seen[blob]; twice {
 			return nil, &FormatError{Rule: RuleDuplicateKey, Subject: allowedSubject, Line: n, Fingerprint: Fingerprint(s.Key),
-				Detail: fmt.Sprintf("this key stands on line %d already", first)}
+				Detail: fmt.Sprintf("this key is on line %d already", first)}
 		}
 		seen[blob] = n
 		if n > 1 && compareLines(previous, line) >= 0 {

@@ -408,7 +408,7 @@ func TestAttackRecords(t *testing.T) {
 	}
 	replace := func(old, text string) []byte {
 		if !bytes.Contains(good, []byte(old)) {
-			t.Fatalf("%q does not stand in the file", old)
+			t.Fatalf("%q is not in the file", old)
 		}
 		return bytes.Replace(good, []byte(old), []byte(text), 1)
 	}

@@ -191,7 +191,7 @@ func (s *State) refusal(r ref, standing standing, signer *Signer, key string) er
 	case notAllowed:
 		return &RefusalError{Rule: RuleNotAllowed, Key: r.item.Key, Detail: fmt.Sprintf("the patterns of %s do not allow the server %s with the target %s", signer.Principal, quote(r.item.Server), quote(s.judge.target(r.item.Server))), Advice: "ask an approver of this server"}
 	case proposer:
-		return &RefusalError{Rule: RuleProposer, Key: r.item.Key, Detail: fmt.Sprintf("%s proposed this text", quote(signer.Person)), Advice: "ask another approver: nobody approves what they proposed; a commit that only bears the name is named with approve --not-mine COMMIT"}
+		return &RefusalError{Rule: RuleProposer, Key: r.item.Key, Detail: fmt.Sprintf("%s proposed this text", quote(signer.Person)), Advice: "ask another approver: nobody approves what they proposed; a commit that only has the name is named with approve --not-mine COMMIT"}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (s *Statement) Check() error {
 	for i := range s.Items {
 		path := fmt.Sprintf("statement.items[%d]", i)
 		if i > 0 && s.Items[i-1].Compare(s.Items[i].Key) >= 0 {
-			return s.fail(RuleOrder, path, "the items are not sorted by server, kind and name, or one stands twice")
+			return s.fail(RuleOrder, path, "the items are not sorted by server, kind and name, or one is there twice")
 		}
 		if err := s.checkItem(path, &s.Items[i], action.server); err != nil {
 			return err

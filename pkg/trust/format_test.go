@@ -93,7 +93,7 @@ func TestFormatParse(t *testing.T) {
 		t.Errorf("a decision that is written and read differs:\n%s", diff)
 	}
 	if bytes.Contains(text, []byte("\u202e")) || !bytes.Contains(text, []byte(`\u202e`)) {
-		t.Errorf("a character that a reader cannot see stands in the file")
+		t.Errorf("a character that a reader cannot see is in the file")
 	}
 	if !bytes.HasSuffix(text, []byte("}\n")) {
 		t.Errorf("the file does not end in a newline")

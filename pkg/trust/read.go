@@ -127,7 +127,7 @@ func (p *parser) literal(want string) func() error {
 		at := p.r.Offset()
 		s, err := p.r.String()
 		if err == nil && s != want {
-			err = p.failAt(at, RuleType, "%s stands where %q must", quote(s), want)
+			err = p.failAt(at, RuleType, "%s in place of %q", quote(s), want)
 		}
 		return err
 	}
@@ -209,7 +209,7 @@ func (p *parser) texts(into *[]string, limit, size int) func() error {
 				return err
 			}
 			if s == "" {
-				return p.failAt(at, RuleValue, "an empty string stands where one of a character or more must")
+				return p.failAt(at, RuleValue, "an empty string in place of one of a character or more")
 			}
 			if n := len(list); n > 0 && list[n-1] >= s {
 				return p.failAt(at, RuleOrder, "the list is not sorted, or holds something twice")
@@ -240,7 +240,7 @@ func (p *parser) signatures(into *[][]byte) func() error {
 				return p.failAt(at, RuleValue, "not the one base64 text of a signature")
 			}
 			if n := len(list); n > 0 && bytes.Compare(list[n-1], blob) >= 0 {
-				return p.failAt(at, RuleOrder, "the signatures are not sorted by key, or one stands twice")
+				return p.failAt(at, RuleOrder, "the signatures are not sorted by key, or one is there twice")
 			}
 			list = append(list, blob)
 			return nil

@@ -37,7 +37,7 @@ func agree(t *testing.T, name string, schemaText []byte, good []byte, read func(
 		t.Run(test.name, func(t *testing.T) {
 			for i := 0; i < len(test.replace); i += 2 {
 				if !bytes.Contains(good, []byte(test.replace[i])) {
-					t.Fatalf("%q does not stand in the file", test.replace[i])
+					t.Fatalf("%q is not in the file", test.replace[i])
 				}
 			}
 			text := []byte(strings.NewReplacer(test.replace...).Replace(string(good)))

@@ -28,7 +28,7 @@ func (s *Signed) Check() error {
 	for i := range s.Signers {
 		path := fmt.Sprintf("signed.signers[%d]", i)
 		if i > 0 && s.Signers[i-1].Principal >= s.Signers[i].Principal {
-			return s.fail(RuleOrder, path+".principal", "the signers are not sorted by principal, or one stands twice")
+			return s.fail(RuleOrder, path+".principal", "the signers are not sorted by principal, or one is there twice")
 		}
 		if err := s.checkSigner(path, &s.Signers[i], keys); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s *Signed) checkSigner(path string, signer *Signer, keys map[string]string
 			return &FormatError{Subject: versionSubject, Rule: RuleKey, Path: path, Detail: err.Error(), Err: err}
 		}
 		if sshsig.FormatPublicKey(key) != text {
-			return s.fail(RuleKey, path, "a key stands as its type and base64, without a comment")
+			return s.fail(RuleKey, path, "a key is written as its type and base64, without a comment")
 		}
 		if first, twice := keys[text]; twice {
 			return s.fail(RuleDuplicate, path, "the key %s is listed for %s already", sshsig.Fingerprint(key), first)
@@ -99,7 +99,7 @@ func (s *Signed) checkSigner(path string, signer *Signer, keys map[string]string
 	}
 	for i, pattern := range signer.Servers {
 		if pattern == "" || len(pattern) > maxName || strings.Contains(pattern, "**") {
-			return s.fail(RulePattern, fmt.Sprintf("%s.servers[%d]", path, i), "%s is not a pattern: a name in which * stands for any characters", quote(pattern))
+			return s.fail(RulePattern, fmt.Sprintf("%s.servers[%d]", path, i), "%s is not a pattern: a name in which * means any characters", quote(pattern))
 		}
 	}
 	return nil

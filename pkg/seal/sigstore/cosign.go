@@ -52,7 +52,7 @@ func readCosign(text, lockfile []byte) (*bundle.Bundle, error) {
 		return nil, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something stands after it")
+		return nil, errors.New("there is something after it")
 	}
 	if c.Rekor == nil {
 		return nil, errors.New("it holds no entry of a transparency log")
