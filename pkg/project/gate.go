@@ -124,6 +124,11 @@ func (p *Project) gateLockfile(ctx context.Context, base *Base, rep *report.Repo
 	if base.Known() {
 		rep.Findings = append(rep.Findings, p.checkCommitted(ctx)...)
 		rep.Findings = append(rep.Findings, p.otherOnBase(ctx, base)...)
+		gone, err := p.unreached(ctx, base)
+		if err != nil {
+			return nil, err
+		}
+		rep.Findings = append(rep.Findings, gone...)
 		rep.Findings = append(rep.Findings, p.againstBase(ctx, base, file)...)
 	}
 	return file, nil

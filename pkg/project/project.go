@@ -15,6 +15,7 @@ import (
 	"agentgateway-lock/pkg/crawl"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/gitrepo"
+	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/settled"
@@ -142,10 +143,17 @@ func Open(ctx context.Context, env Env, opts Options) (*Project, error) {
 }
 
 // realDir is a folder by its one true path, as git has it: reached through a link
-// it would not seem to lie in its repository.
+// it would not seem to lie in its repository. A link within a work tree is refused:
+// a pull request that turns the folder into one chooses what is judged in its place.
 func realDir(name string) (string, error) {
 	dir, err := filepath.Abs(name)
 	if err != nil {
+		return "", err
+	}
+	if err := bounded.NoLinkInWorkTree(dir); err != nil {
+		if _, ok := errors.AsType[*lockfile.LinkError](err); ok {
+			err = &codedError{&hintError{err, "where the link is your own, name the folder itself with -C"}, finding.LockfileSymlink}
+		}
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)

@@ -5,7 +5,6 @@ package atomicfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,21 +74,7 @@ func check(name string) error {
 			return err
 		}
 	}
-	link := ""
-	for at := folder; ; at = filepath.Dir(at) {
-		info, err := os.Lstat(at)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", at, err)
-		case !info.IsDir():
-			link = at
-		case link != "" && isWorkTree(at):
-			return &bounded.LinkError{Path: link}
-		}
-		if at == filepath.Dir(at) {
-			return nil
-		}
-	}
+	return bounded.NoLinkInWorkTree(folder)
 }
 
 // fromHere is the folder of a relative name, from the true path of the working folder.
@@ -99,12 +84,6 @@ func fromHere(name string) (string, error) {
 		here, err = filepath.EvalSymlinks(here)
 	}
 	return filepath.Join(here, filepath.Dir(name)), err
-}
-
-// isWorkTree reports whether a folder is the root of a work tree of git.
-func isWorkTree(folder string) bool {
-	_, err := os.Lstat(filepath.Join(folder, ".git"))
-	return err == nil
 }
 
 // syncFolder makes a rename last. Windows cannot sync a folder, and need not.
