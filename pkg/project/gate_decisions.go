@@ -18,6 +18,12 @@ type judgement struct {
 	state      *trust.State // of the tree, judged by the base's list
 	baseState  *trust.State // nil where the base has no lockfile
 	proposers  *trust.Proposers
+	// now judges like state, by the default branch's newest list where that continues
+	// the one of state: a signer who was removed there settles nothing any more.
+	now *trust.State
+	// forked holds where the lists of the base and of the default branch's newest commit
+	// are two of one beginning, or of none.
+	forked bool
 }
 
 // judge judges every item of a tree by the base's list. A trust list that does not
@@ -43,8 +49,50 @@ func (p *Project) judge(ctx context.Context, base *Base, file *lockfile.File) (*
 	if j.proposers, err = p.changeProposers(ctx, base, j); err != nil {
 		return nil, nil, err
 	}
-	j.state = p.evaluate(file, j.head, j.base.chain, j.proposers)
+	chain := j.base.chain
+	newest, err := p.newestChain(ctx, base, j)
+	if err != nil {
+		return unverified("on the default branch: ", err)
+	}
+	if base.Known() && newest != nil {
+		chain = newest
+	}
+	j.state = p.evaluate(file, j.head, chain, j.proposers)
+	j.now = j.state
+	if !base.Known() && newest != nil {
+		j.now = p.evaluate(file, j.head, newest, j.proposers)
+	}
 	return j, nil, nil
+}
+
+// newestChain returns the trust list of the default branch's newest commit where it
+// continues the base's (without a base, that of the tree); nil where that judges
+// itself. Where neither continues the other the lists are forked.
+func (p *Project) newestChain(ctx context.Context, base *Base, j *judgement) (*trust.Chain, error) {
+	d := &base.Default
+	if d.Commit.IsZero() || d.Commit == base.Commit || d.Commit == base.Head {
+		return nil, nil
+	}
+	was := j.base.chain
+	if !base.Known() {
+		was = j.head.chain
+	}
+	if was == nil && (p.Env.inCI() || !base.Known()) {
+		return nil, nil // in CI the default branch may be of the stranger's clone
+	}
+	tree, err := p.commitTree(ctx, d.Commit)
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.baseAuthority(tree)
+	switch {
+	case err != nil || now.chain == nil:
+		return nil, err
+	case was == nil || now.chain.Contains(was.Digest()):
+		return now.chain, nil
+	}
+	j.forked = !was.Contains(now.chain.Digest())
+	return nil, nil
 }
 
 // unverified turns a trust list that does not verify into a finding; another error
@@ -72,6 +120,10 @@ func (p *Project) gateDecisions(ctx context.Context, base *Base, file *lockfile.
 		return nil, nil
 	}
 	rep.Findings = append(rep.Findings, always(j.state.Findings)...)
+	if j.forked {
+		f := finding.New(finding.TrustForked, finding.Place{File: p.Path}, "the trust lists of the base and of "+base.Default.Name+" do not continue one another")
+		rep.Findings = append(rep.Findings, always([]finding.Finding{f})...)
+	}
 	if base.Known() {
 		rep.Findings = append(rep.Findings, always(trust.CompareBase(
 			trust.Side{Chain: j.base.chain, Ledger: j.base.ledger, State: j.baseState},
@@ -133,9 +185,9 @@ func (p *Project) regrade(ctx context.Context, base *Base, file *lockfile.File, 
 // approves reports whether a server's source is approved under the trust list in
 // force. anchored holds where the user has a reason to believe that list.
 func (j *judgement) approves(server *lockfile.Server, anchored bool) bool {
-	if j == nil || j.state == nil || j.state.Unsigned || !anchored {
+	if j == nil || j.now == nil || j.now.Unsigned || j.forked || !anchored {
 		return false
 	}
-	it := j.state.Item(surface.Key{Server: server.Name, Kind: surface.KindSource})
+	it := j.now.Item(surface.Key{Server: server.Name, Kind: surface.KindSource})
 	return it != nil && it.Status == trust.Approved
 }
