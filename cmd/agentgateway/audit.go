@@ -50,7 +50,8 @@ func (c *auditVerifyCmd) Run(a *app, g *globals) error {
 }
 
 func (a *app) showAudit(r *audit.Report) {
-	fmt.Fprintf(a.stdout, "%d commits, %d lockfiles, %d decisions, %d trust versions\n", r.Commits, r.Lockfiles, r.Decisions, r.TrustVersions)
+	fmt.Fprintf(a.stdout, "%s, %s, %s, %s\n", textcheck.Count(r.Commits, "commit"), textcheck.Count(r.Lockfiles, "lockfile"),
+		textcheck.Count(r.Decisions, "decision"), textcheck.Count(r.TrustVersions, "trust version"))
 	if r.Skipped > 0 {
 		fmt.Fprintf(a.stdout, "%d of the commits were verified in an earlier run\n", r.Skipped)
 	}

@@ -284,7 +284,7 @@ func (a *app) askServer(in *bufio.Reader, server string, page report.Review) (st
 
 // decided tells what was decided.
 func (a *app) decided(d *project.Decided) {
-	what := fmt.Sprintf("%d items", len(d.Items))
+	what := textcheck.Count(len(d.Items), "item")
 	if len(d.Items) == 1 {
 		what = textcheck.Terminal(project.ItemWords(d.Items[0]))
 	}

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"agentgateway-lock/pkg/source"
 	"fmt"
 	"strings"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/lockfile"

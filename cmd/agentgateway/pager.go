@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -34,11 +35,12 @@ func (a *app) paged(f pagerFlags, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	cmd := exec.Command("sh", "-c", pager)
+	words := []string{"sh", "-c", pager}
 	if runtime.GOOS == "windows" {
-		words := strings.Fields(pager)
-		cmd = exec.Command(words[0], words[1:]...)
+		words = strings.Fields(pager)
 	}
+	// An interrupt is for the pager, whose user may still be reading.
+	cmd := exec.CommandContext(context.WithoutCancel(a.ctx), words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), a.stdout, a.stderr
 	cmd.Env = slices.Clone(a.environ)
 	for _, preset := range []string{"LESS=FRX", "LV=-c"} { // as git does

@@ -99,7 +99,7 @@ func (p *progress) left(of int) int {
 
 // line tells a step where lines cannot be drawn in place.
 func (p *progress) line(r *progressRow) {
-	text := ""
+	var text string
 	switch {
 	case r.State == project.StepWaiting:
 		text = r.Text

@@ -3,12 +3,12 @@ package crawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // A Listing is all that one server showed.
@@ -86,7 +86,7 @@ func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 	}
 	if listing.Noise > 0 {
 		listing.Notes = append(listing.Notes, finding.New(finding.StdoutNoise, finding.Place{Server: s.target.Name},
-			fmt.Sprintf("%d lines on standard output were not messages and were skipped", listing.Noise)))
+			textcheck.Count(listing.Noise, "line")+" of standard output skipped: not a message"))
 	}
 	return listing, nil
 }

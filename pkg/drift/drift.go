@@ -1,11 +1,12 @@
 package drift
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bytes"
 	"cmp"
 	"slices"
 	"strings"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"

@@ -1,11 +1,12 @@
 package project
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/drift"

@@ -1,13 +1,14 @@
 package project
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"

@@ -1,12 +1,13 @@
 package project
 
 import (
-	"agentgateway-lock/pkg/source"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/drift"

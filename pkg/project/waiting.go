@@ -2,12 +2,12 @@ package project
 
 import (
 	"context"
-	"fmt"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -55,17 +55,11 @@ func (j *judgement) aside() []string {
 		}
 	}
 	var words []string
-	for _, c := range []struct {
-		n              int
-		one, many, how string
-	}{{paused, "server", "servers", "paused"}, {disabled, "item", "items", "disabled"}} {
-		switch c.n {
-		case 0:
-		case 1:
-			words = append(words, "1 "+c.one+" "+c.how)
-		default:
-			words = append(words, fmt.Sprintf("%d %s %s", c.n, c.many, c.how))
-		}
+	if paused > 0 {
+		words = append(words, textcheck.Count(paused, "server")+" paused")
+	}
+	if disabled > 0 {
+		words = append(words, textcheck.Count(disabled, "item")+" disabled")
 	}
 	return words
 }

@@ -33,10 +33,10 @@ func (r rest) none() bool { return r == rest{} }
 func (r rest) String() string {
 	var parts []string
 	if r.lines > 0 {
-		parts = append(parts, plural(r.lines, "changed line"))
+		parts = append(parts, textcheck.Count(r.lines, "changed line"))
 	}
 	if r.runes > 0 {
-		parts = append(parts, plural(r.runes, "character"))
+		parts = append(parts, textcheck.Count(r.runes, "character"))
 	}
 	return strings.Join(parts, " and ")
 }

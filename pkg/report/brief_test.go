@@ -109,7 +109,9 @@ func TestCommandsAgree(t *testing.T) {
 		c := changeOf(t, old, fresh)
 		full := TextOptions{Width: 100, Full: true}
 		shown := map[string]func(io.Writer) error{
-			"review": func(w io.Writer) error { return ReviewText(w, Review{Items: []ReviewItem{{Server: "s", Change: c}}}, full) },
+			"review": func(w io.Writer) error {
+				return ReviewText(w, Review{Items: []ReviewItem{{Server: "s", Change: c}}}, full)
+			},
 			"diff": func(w io.Writer) error {
 				return Text(w, &Report{Command: "diff", Servers: []Server{{Name: "s", Changes: []drift.Change{c}}}}, full)
 			},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // conclusion is the last line: how much was found and what it means.
@@ -87,7 +88,7 @@ func count(r *Report, states []State) string {
 		switch {
 		case n == 0:
 		case len(parts) == 0:
-			parts = append(parts, plural(n, "server")+" "+string(state))
+			parts = append(parts, textcheck.Count(n, "server")+" "+string(state))
 		default:
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
@@ -137,7 +138,7 @@ func tally(findings []finding.Finding) string {
 		}
 	}
 	if undecided > 0 {
-		parts = append(parts, plural(undecided, "check")+" could not be made")
+		parts = append(parts, textcheck.Count(undecided, "check")+" could not be made")
 	}
 	return strings.Join(parts, ", ")
 }

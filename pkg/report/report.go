@@ -1,8 +1,9 @@
 package report
 
 import (
-	"agentgateway-lock/pkg/source"
 	"strings"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"

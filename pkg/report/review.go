@@ -38,7 +38,7 @@ func ReviewText(w io.Writer, r Review, opts TextOptions) error {
 	groups := byServer(r.Items)
 	if len(groups) > 1 {
 		for _, g := range groups {
-			t.segments(2, "", "", []segment{{"", textcheck.Clip(g[0].Server, clipName)}, {dim, plural(len(g), "item")}, {"", gradesOf(g)}})
+			t.segments(2, "", "", []segment{{"", textcheck.Clip(g[0].Server, clipName)}, {dim, textcheck.Count(len(g), "item")}, {"", gradesOf(g)}})
 		}
 	}
 	for _, g := range groups {
@@ -55,7 +55,7 @@ func ReviewText(w io.Writer, r Review, opts TextOptions) error {
 // reviewSummary counts what waits, as in "3 items of 2 servers: 1 critical, 2
 // warnings".
 func reviewSummary(items []ReviewItem) string {
-	return fmt.Sprintf("%s of %s: %s", plural(len(items), "item"), plural(len(byServer(items)), "server"), gradesOf(items))
+	return fmt.Sprintf("%s of %s: %s", textcheck.Count(len(items), "item"), textcheck.Count(len(byServer(items)), "server"), gradesOf(items))
 }
 
 func byServer(items []ReviewItem) [][]ReviewItem {
@@ -133,7 +133,7 @@ func areLeft(n int, word string) string {
 	if n == 1 {
 		return "1 " + word + " is"
 	}
-	return plural(n, word) + " are"
+	return textcheck.Count(n, word) + " are"
 }
 
 func (m *markdownWriter) reviewItem(it ReviewItem) string {

@@ -137,7 +137,7 @@ func (t *textWriter) newServer(r *Report, s Server) {
 		locked.Full = "show --full"
 		command = locked.showsAll(s.Name, drift.Change{})
 	}
-	t.hang(2, dim, "· ", dim, fmt.Sprintf("%s, %s to read: `%s` shows them", plural(items, "item"), plural(lines, "line"), command))
+	t.hang(2, dim, "· ", dim, fmt.Sprintf("%s, %s to read: `%s` shows them", textcheck.Count(items, "item"), textcheck.Count(lines, "line"), command))
 }
 
 // A segment is a part of a line with a colour of its own.
@@ -168,17 +168,10 @@ func countsText(counts map[surface.Kind]int) string {
 	var parts []string
 	for _, k := range surface.ListKinds() {
 		if n := counts[k.Kind]; n > 0 {
-			parts = append(parts, plural(n, kindWord(k.Kind)))
+			parts = append(parts, textcheck.Count(n, kindWord(k.Kind)))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // kindWord is a kind in the words of people.

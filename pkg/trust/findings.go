@@ -9,6 +9,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // Code is the code of the finding that the error makes.
@@ -108,7 +109,7 @@ func (s *State) find() {
 	for i, n := range c.items {
 		if n > 1 {
 			f := &s.Findings[i]
-			f.Detail = strings.TrimPrefix(fmt.Sprintf("%s\nThe same holds for %d items of this decision.", f.Detail, n), "\n")
+			f.Detail = strings.TrimPrefix(fmt.Sprintf("%s\nThe same holds for %s of this decision.", f.Detail, textcheck.Count(n, "item")), "\n")
 		}
 	}
 	finding.Sort(s.Findings)
@@ -182,7 +183,7 @@ func (c *collector) ledger() {
 	slices.Sort(keys)
 	for _, key := range keys {
 		c.s.report(finding.SignerUnknown, finding.Place{File: path.Join(c.s.input.Folder, DecisionFolder)},
-			fmt.Sprintf("the key %s signed %d decisions, and the trust list does not have it", fingerprint(key), unknown[key]))
+			fmt.Sprintf("the key %s signed %s, and the trust list does not have it", fingerprint(key), textcheck.Count(unknown[key], "decision")))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // history is the chain of decisions about one item, as far as it can be followed.
@@ -62,7 +63,7 @@ func (j *judge) follow(l *Ledger, key surface.Key, head canonical.Digest) histor
 	case h.code != "":
 	case len(h.nodes) < len(h.live):
 		h.code = finding.DecisionForked
-		h.detail = fmt.Sprintf("%d of %d decisions about it are not reached from the one the lockfile names", len(h.live)-len(h.nodes), len(h.live))
+		h.detail = fmt.Sprintf("%d of %s about it are not reached from the one the lockfile names", len(h.live)-len(h.nodes), textcheck.Count(len(h.live), "decision"))
 	case len(h.ends) > 1:
 		h.code, h.detail = finding.DecisionForked, "the decision that the lockfile names joins several, and nobody signed it who may decide about it"
 	}
