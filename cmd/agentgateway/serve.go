@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -92,6 +93,9 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 		defer func() { _ = file.Close() }()
 		config.VerdictLog = file
 	}
+	if _, set := a.getenv("GOMEMLIMIT"); !set {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 	daemon, err := serve.NewDaemon(a.ctx, config)
 	if err != nil {
 		return err
@@ -123,6 +127,10 @@ func (c *serveCmd) Run(a *app, g *globals) error {
 	}()
 	return daemon.Run(a.ctx, hurry)
 }
+
+// memoryLimit is where garbage is collected more often, in bytes: pages of servers
+// are large and soon gone.
+const memoryLimit = 192 << 20
 
 // config makes of the flags what a daemon is made of.
 func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {

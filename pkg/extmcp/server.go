@@ -13,17 +13,19 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// The bounds of a server made by [NewServer]. What is in flight at once takes at
-// most MessagesInFlight messages of ReceiveLimit bytes, each of which is in memory
-// a few times while it is decoded and answered.
+// The bounds of a server made by [NewServer]. What is in flight at once is at most
+// MessagesInFlight messages of ReceiveLimit bytes for each method, each of which is in
+// memory a few times while it is decoded and answered.
 const (
 	// ReceiveLimit is the largest message, in bytes, that is accepted. The gateway
 	// itself sets no limit on what it sends, and grpc-go's own of 4 MiB would turn a
 	// long merged list into an outage.
 	ReceiveLimit = 17 << 20
-	// MessagesInFlight is how many messages are read and answered at once. Others
-	// wait, in the order they came, in the buffers of who sends them.
-	MessagesInFlight = 4
+	// MessagesInFlight is how many messages of one method are read and answered at
+	// once. Others wait, in the order they came, in the buffers of who sends them.
+	// Requests, which clients make and the gateway keeps small, do not wait for
+	// results, which may be a server's at any length.
+	MessagesInFlight = 2
 
 	// maxStreams is how many calls one connection may have open, and streamWindow how
 	// much of a call's body is taken before it is its turn.
@@ -64,13 +66,13 @@ func NewServer(impl ExtMcpServer, admit func(header metadata.MD) error, opts ...
 	return server, state
 }
 
-// inTurn is a service whose calls are read and answered at most n at once. grpc-go
-// reads the body of a unary call before its interceptors run, so the calls are served
-// as streams of one message, which are the same on the wire: their body is read when
-// the handler asks for it.
+// inTurn is a service of which at most n calls of a method are read and answered at
+// once. grpc-go reads the body of a unary call before its interceptors run, so the
+// calls are served as streams of one message, which are the same on the wire: their
+// body is read when the handler asks for it.
 func inTurn(service grpc.ServiceDesc, n int) *grpc.ServiceDesc {
-	turns := make(chan struct{}, n)
 	for _, m := range service.Methods {
+		turns := make(chan struct{}, n)
 		service.Streams = append(service.Streams, grpc.StreamDesc{
 			StreamName: m.MethodName,
 			Handler: func(impl any, stream grpc.ServerStream) error {
