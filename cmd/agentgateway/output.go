@@ -136,7 +136,7 @@ func (a *app) projectEnv() project.Env {
 	return project.Env{
 		Lookup: a.getenv, Environ: a.environ, Home: home, ConfigHome: configHome, State: state, ReadFile: project.SystemFile, EmptyFolder: project.SystemEmptyFolder,
 		GOOS: runtime.GOOS, Machine: a.machine(), Now: time.Now, Program: a.program, Version: version,
-		Progress: a.progress.tell,
+		Progress: a.progress.tell, Confirm: a.confirm(),
 	}
 }
 

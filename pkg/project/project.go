@@ -45,6 +45,10 @@ type Env struct {
 	Now         func() time.Time
 	Program     string // the command's name, for hints
 	Version     string // of this program, for generatedBy
+	// Confirm asks the user a question that ends in a question mark, after lines that
+	// are shown escaped, and returns whether the answer is yes; nil where nobody is there
+	// to ask.
+	Confirm func(lines []string, question string) (bool, error)
 	// Progress is told what happens to the servers of a run, from several goroutines at
 	// a time; may be nil.
 	Progress func(Step)

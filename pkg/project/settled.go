@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/finding"
@@ -25,6 +26,9 @@ type settling struct {
 	approved func(*lockfile.Server) bool
 	memory   *settled.Memory
 	remote   string // the remote's URL
+	file     *lockfile.File
+
+	askedRemote bool
 	facts    settled.Facts
 	// asHead tells whether the configurations name for a server what HEAD's do.
 	asHead func(server string) bool
@@ -32,7 +36,7 @@ type settling struct {
 
 // newSettling reads what the rule looks at that is the same for all servers.
 func (p *Project) newSettling(ctx context.Context, file *lockfile.File, base *Base, judged *judgement, opts CompareOptions) *settling {
-	s := &settling{ctx: ctx, p: p, judged: judged, disk: p.diskFiles(ctx), base: base, allowed: opts.AllowSource, offline: opts.offline, memory: p.memory()}
+	s := &settling{ctx: ctx, p: p, judged: judged, disk: p.diskFiles(ctx), file: file, base: base, allowed: opts.AllowSource, offline: opts.offline, memory: p.memory()}
 	s.facts = settled.Facts{CI: p.Env.inCI(), Event: base.Event, HeadIsEvents: base.HeadIsEvents}
 	remote, err := p.remoteURL(ctx)
 	s.remote = remote
@@ -116,8 +120,12 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 	f.Allowed = slices.Contains(s.allowed, locked.Name) || !f.CI && s.memory.Allowed(key, digest)
 	f.Surroundings = func(way settled.Way) settled.Difference { return s.surroundings(way, locked, src) }
 	judged := settled.Judge(&f)
+	if judged.Way == "" && judged.Words == "" && s.acceptRemote(&f) {
+		f.DiskIsHead = s.asHead(locked.Name)
+		judged = settled.Judge(&f)
+	}
 	switch {
-	case judged.Way != "", judged.Words != "" && s.looked(key, src, judged.Difference):
+	case judged.Way != "", judged.Words != "" && s.looked(key, src, judged):
 		return verdict{settled: true}
 	case judged.Words != "":
 		return verdict{finding: s.surroundingsChanged(locked, judged)}
@@ -127,13 +135,53 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 
 func (s *settling) key(server string) settled.Key { return s.p.memoryKey(s.remote, server) }
 
-// looked reports whether the user has seen these surroundings and accepted them.
-func (s *settling) looked(key settled.Key, src *source.Source, d settled.Difference) bool {
-	if s.facts.CI || d.Err != nil {
+// asks reports whether the user can be asked something that this run is about.
+func (s *settling) asks() bool {
+	return !s.facts.CI && !s.offline && s.p.Env.Confirm != nil && s.p.memoryName() != ""
+}
+
+// acceptRemote asks once whether the remote of this clone is one the user knows, where
+// that is what a source waits for.
+func (s *settling) acceptRemote(f *settled.Facts) bool {
+	if s.askedRemote || f.RemoteKnown || !f.Default || !f.Base && !f.HeadOnDefault || !s.asks() {
+		return false
+	}
+	s.askedRemote = true
+	what := "its remote is " + s.remote
+	if s.remote == "" {
+		what = "it has no remote"
+	}
+	yes, err := s.p.Env.Confirm([]string{s.p.clone(), what}, "Start and contact what the default branch of this clone has?")
+	if err != nil || !yes || s.p.updateMemory(func(m *settled.Memory) { m.Accept(s.remote) }) != nil {
+		return false
+	}
+	s.facts.RemoteKnown, f.RemoteKnown = true, true
+	if s.facts.HeadOnDefault {
+		s.asHead = s.p.asHead(s.ctx, s.file, s.base.Head)
+	}
+	return true
+}
+
+// looked reports whether the user has seen these surroundings and accepted them, and
+// asks where they have not.
+func (s *settling) looked(key settled.Key, src *source.Source, v settled.Verdict) bool {
+	if s.facts.CI || v.Difference.Err != nil {
 		return false
 	}
 	now, err := s.p.print(src, s.disk)
-	return err == nil && s.memory.Looked(settled.Look{Key: key, Source: src.Digest(), Surroundings: now.Sum})
+	if err != nil {
+		return false
+	}
+	look := settled.Look{Key: key, Source: src.Digest(), Surroundings: now.Sum}
+	if s.memory.Looked(look) {
+		return true
+	}
+	if !s.asks() {
+		return false
+	}
+	lines := append([]string{fmt.Sprintf("%s: %s", key.Server, source.Describe(src)), "differs from " + sides[v.Words] + ":"}, listed(v.Difference, len(v.Difference.Files))...)
+	yes, err := s.p.Env.Confirm(lines, "Have you looked at these files, and is it started all the same?")
+	return err == nil && yes && s.p.updateMemory(func(m *settled.Memory) { m.Look(look) }) == nil
 }
 
 // sides say what surroundings were compared with, for people.
@@ -149,7 +197,7 @@ func (s *settling) surroundingsChanged(locked *lockfile.Server, v settled.Verdic
 		f.Summary = "the command is settled, and what it runs cannot be compared: it was not started"
 		f.Detail = v.Difference.Err.Error()
 	} else {
-		f.Detail = listed(v.Difference)
+		f.Detail = strings.Join(listed(v.Difference, 20), "\n")
 	}
 	f.Hint = fmt.Sprintf("Look at the files, then pass `--allow-source %s` for one run, with `--remember` until the command changes; or have them merged.", locked.Name)
 	if s.facts.CI {

@@ -3,11 +3,12 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -345,14 +346,13 @@ func (s *settling) approvals(locked *lockfile.Server) ([]gitrepo.Hash, error) {
 	return out, nil
 }
 
-// listed names the files of a difference, for people.
-func listed(d settled.Difference) string {
-	const most = 20
-	if len(d.Files) == 0 {
-		return "some of its files"
+// listed names the files of a difference, for people, and how many more there are.
+func listed(d settled.Difference, most int) []string {
+	switch n := len(d.Files); {
+	case n == 0:
+		return []string{"some of its files; they are too many for each to be remembered"}
+	case n > most:
+		return append(slices.Clone(d.Files[:most]), fmt.Sprintf("and %d more", n-most))
 	}
-	if len(d.Files) > most {
-		return strings.Join(d.Files[:most], "\n") + "\n…"
-	}
-	return strings.Join(d.Files, "\n")
+	return d.Files
 }
