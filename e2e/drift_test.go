@@ -28,7 +28,7 @@ func TestRealDrift(t *testing.T) {
 			r.configure(map[string][]string{test.name: {"servers/" + test.name + "/" + test.entry}})
 			r.run(0, "lock")
 			r.link(test.name, test.fresh)
-			out, _ := r.run(1, "diff", "--format", "json")
+			out, _ := r.run(1, "diff", "--allow-source", test.name, "--format", "json")
 			got, golden := classification(t, out), filepath.Join("testdata", "drift-"+test.name+".golden")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
