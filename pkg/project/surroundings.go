@@ -150,9 +150,13 @@ func (d *diskFiles) Known() ([]string, error) {
 		return settled.Under(d, ".")
 	}
 	files, err := d.known()
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.Path
+	var names []string
+	for _, f := range files {
+		// In CI a change has nothing that is not tracked; what is there beside it the
+		// workflow's own steps have made.
+		if f.Mode != 0 || !d.p.Env.inCI() {
+			names = append(names, f.Path)
+		}
 	}
 	return names, err
 }
