@@ -75,6 +75,10 @@ type lockCmd struct {
 	Exclude      []string `placeholder:"KIND" help:"Cover this kind no longer; may be repeated."`
 	AllowPrivate []string `placeholder:"NAME" help:"This server may be at a private address; may be repeated."`
 	AllowLiteral []string `placeholder:"NAME" help:"What looks like a secret in this server's source is none; may be repeated."`
+	Skip         []string `placeholder:"NAME" help:"Record this server as known and not covered, without contacting it; may be repeated."`
+	Reason       string   `placeholder:"TEXT" help:"With --skip: why."`
+
+	Target map[string]string `placeholder:"NAME=TARGET" mapsep:"," help:"The gateway's name for a server whose own is none there; empty to take it back."`
 }
 
 func (c *lockCmd) Run(a *app, g *globals) error {
@@ -93,6 +97,7 @@ func (c *lockCmd) Run(a *app, g *globals) error {
 	rep, err := p.Lock(a.ctx, project.LockOptions{
 		Listing: c.listing(), Servers: c.Servers, DryRun: c.DryRun, Stamp: c.Stamp,
 		Include: c.Include, Exclude: c.Exclude, AllowPrivate: c.AllowPrivate, AllowLiteral: c.AllowLiteral,
+		Skip: c.Skip, Reason: c.Reason, Target: c.Target,
 	})
 	if err != nil {
 		return err

@@ -3,11 +3,18 @@
 //
 // # What is read
 //
-// One table (clients.go) lists the clients: where their files stand in a
-// repository and in a person's home, under which member the servers stand, and
-// which spelling of references the client expands. JSON (with comments and
-// trailing commas), TOML and YAML are all read into one tree with line numbers,
-// so that every rule below is written once.
+// One table (clients.go) lists the clients: where their files are in a repository
+// and in a person's home, under which member the servers are, how each field is
+// spelled, which spelling of references the client expands, and whether it obeys
+// disabled. docs/clients.md is written from it. JSON (with comments and trailing
+// commas), TOML and YAML are all read into one tree with line numbers, so that every
+// rule below is written once. A file that holds servers and is not read is said.
+//
+// # One server
+//
+// Entries of one name that say the same in the spellings of their clients ([Same])
+// are one server; the spelling that the lockfile has is kept. Entries that differ are
+// variants, named NAME@CLIENT but for one.
 //
 // # What is refused
 //
@@ -21,14 +28,19 @@
 // # The source
 //
 // What goes into the lockfile says all that decides what runs and who receives
-// what, and never a secret. Values of env and headers stand as templates, spelled
-// as in the configuration. A value without a reference is a literal: from a file
-// inside the repository it stands as sha256: and the hash of the literal, from
-// any other file it is refused. Text around a reference ("Bearer ${TOKEN}") stays
-// readable; where it looks like a secret itself, the source is refused. Command,
-// args, cwd and url stand as spelled, so a secret must not be written there: for
-// URLs that is checked (user information, and query values by their names); args
-// are not judged, since no rule tells a secret argument from another.
+// what, and never a secret. Values of env and headers are templates, spelled as in
+// the configuration. A value without a reference is a literal: from a file inside
+// the repository it is recorded as sha256: and the hash of the literal, from any
+// other file it is refused. Command, args, cwd and url are recorded as spelled.
+//
+// # Secrets
+//
+// Every text of a source is searched for literal secrets (secret.go): by the forms of
+// tokens, by names that speak of secrets, by addresses with a password, and by what
+// looks generated. A run that is found is shown by its length alone and leaves the
+// server undecided, unless its hash is accepted ([Options].Locked, AllowLiteral). The
+// values of variables that [Server.Connect] expands come with it as [Values], which
+// take them out of what is shown.
 //
 // # References
 //

@@ -58,6 +58,7 @@ const (
 	ConfigUnread        Code = "config-unread"
 	VariableUnset       Code = "variable-unset"
 	SourceCapability    Code = "source-capability"
+	ServerSkipped       Code = "server-skipped"
 	SourceFloating      Code = "source-floating"
 	SourcePlaintext     Code = "source-plaintext"
 	SourceMachinePath   Code = "source-machine-path"
@@ -188,6 +189,7 @@ var codes = []Description{
 	{SourceCapability, Note, false, "An address holds a long run that looks generated: whoever knows the address may be able to use the server.", "Where it is a secret, put `${VAR}` in its place."},
 	{SourceFloating, Note, false, "A source names no fixed version: what runs can change without any change here.", "Write the version or digest that the message names."},
 	{SourcePlaintext, Note, false, "A server is reached by http: over a network, where others can read and change what is said.", "Use https:."},
+	{ServerSkipped, Note, false, "A server is known and on purpose not covered: nothing of it is checked, and `serve` and `run` let nothing of it through.", "Run `agentgateway lock NAME` to cover it."},
 	{SourceMachinePath, Note, false, "A configuration of the repository starts a server by a full path, which holds on one machine only.", "Name the command without its folder, or relative to `${workspaceFolder}`."},
 	{LockfileMissing, Critical, false, "There is no lockfile.", "Run `agentgateway init`."},
 	{LockfileInvalid, Critical, false, "The lockfile cannot be read.", "Fix it at the place named, or restore it with `git checkout -- agentgateway.lock`."},

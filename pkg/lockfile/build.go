@@ -37,6 +37,13 @@ func FromSurface(name string, src *source.Source, covers []string, s surface.Sur
 	return entry
 }
 
+// NewSkipped makes the entry of a server that is on purpose not covered.
+func NewSkipped(name string, src *source.Source, reason string) *Server {
+	entry := FromSurface(name, src, nil, surface.Surface{})
+	entry.Skipped = reason
+	return entry
+}
+
 // Rehash sets the surfaceHash anew, which an entry has where it has tools.
 func (s *Server) Rehash() {
 	s.SurfaceHash = canonical.Digest{}

@@ -167,6 +167,21 @@ func TestEvidenceIsBounded(t *testing.T) {
 	})
 }
 
+// A server that is on purpose not covered is denied whole, whatever the policy says
+// of kinds that are not covered.
+func TestSkippedServer(t *testing.T) {
+	in := files()
+	in.Uncovered = processor.UncoveredPass
+	in.Servers = append(in.Servers, processor.Server{Name: "skipped", SourceApproved: true, Skipped: true})
+	w := newWorld(t, in)
+	for _, method := range []string{"tools/call", "prompts/get", "resources/read", "ping", "initialize"} {
+		w.wantRequest(from("skipped"), method, call("echo"), processor.DeniedSkipped)
+	}
+	for _, method := range []string{"tools/list", "resources/list", "initialize", "tools/call"} {
+		w.wantDenied(from("skipped"), method, tools(echo), processor.DeniedSkipped)
+	}
+}
+
 func TestCallsOfItems(t *testing.T) {
 	here := from("files")
 	in := files()

@@ -17,6 +17,7 @@ const (
 	DeniedByFile              Code = "denied-by-file"
 	DeniedSource              Code = "source-not-approved"
 	DeniedPaused              Code = "paused"
+	DeniedSkipped             Code = "skipped"
 	DeniedUnknownServer       Code = "unknown-server"
 	DeniedUnknownMethod       Code = "unknown-method"
 	DeniedNotCovered          Code = "not-covered"
@@ -56,6 +57,7 @@ var denials = []Denial{
 	{DeniedByFile, "The deny file of the processor names it.", "Remove the line from the deny file once the reason for it is gone."},
 	{DeniedSource, "Nobody has approved how its server is reached.", "Approve the server's source."},
 	{DeniedPaused, "A person paused its server.", "Run `agentgateway resume` for the server."},
+	{DeniedSkipped, "Its server is known and on purpose not covered.", "Run `agentgateway lock` for the server, and approve what it shows."},
 	{DeniedUnknownServer, "The lockfile has no server for the gateway's target, or the hook names none.", "Lock the server, or set its target to the name the gateway gives it."},
 	{DeniedUnknownMethod, "The processor does not know the method.", "Leave the method out of the gateway's configuration, or use a processor that knows it."},
 	{DeniedNotCovered, "The server's entry does not cover this kind.", "Run `agentgateway lock` with the kind included, or serve with `--uncovered pass`."},

@@ -28,7 +28,7 @@ type entries struct {
 }
 
 func (f *entries) server(s *lockfile.Server) Server {
-	out := Server{Name: s.Name, Target: s.TargetName(), Paused: f.state.Paused(s.Name)}
+	out := Server{Name: s.Name, Target: s.TargetName(), Paused: f.state.Paused(s.Name), Skipped: s.Skipped != ""}
 	if source := f.state.Item(surface.Key{Server: s.Name, Kind: surface.KindSource}); source != nil {
 		out.SourceApproved = source.Status == trust.Approved
 	}

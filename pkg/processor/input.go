@@ -79,6 +79,7 @@ type Server struct {
 	Name           string
 	Target         string // the gateway's target; Name where empty
 	Paused         bool
+	Skipped        bool // known, and on purpose not covered
 	SourceApproved bool
 	Covers         []string // words of [surface.AllCovers]
 	Instructions   *Instructions

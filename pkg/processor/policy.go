@@ -129,7 +129,10 @@ func newServer(in *Server) (*server, error) {
 	if s.target == "" {
 		return nil, errors.New("a server has no name")
 	}
-	if in.Paused {
+	switch {
+	case in.Skipped:
+		s.denied = DeniedSkipped
+	case in.Paused:
 		s.denied = DeniedPaused
 	}
 	s.instructions.covered = slices.Contains(in.Covers, surface.CoverInstructions)

@@ -111,6 +111,15 @@ func (p *Project) settle(ctx context.Context, subjects []*subject, file *lockfil
 			s.block(finding.New(finding.ServerRemoved, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "in the lockfile, and no longer configured"))
 			continue
 		}
+		if s.locked != nil && s.locked.Skipped != "" && !s.locked.Absent {
+			if !s.configured.Source.Equal(s.locked.Source) {
+				s.block(*sourceChanged(s.configured, s.locked))
+				continue
+			}
+			s.skip = s.locked.Skipped
+			s.block(finding.New(finding.ServerSkipped, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "not covered: "+s.skip))
+			continue
+		}
 		if s.locked != nil && s.locked.Source == nil {
 			s.add(finding.New(finding.SourceUnrecorded, finding.Place{Server: s.name, File: p.Path, Line: s.locked.Line}, "the lockfile does not record how it is reached"))
 		}
@@ -134,6 +143,8 @@ func (p *Project) report(s *subject, pick func(server string, kind surface.Kind,
 		}
 	}
 	switch {
+	case s.skip != "":
+		entry.State = report.Skipped
 	case s.configured != nil && s.configured.Disabled:
 		entry.State = report.Disabled
 	case s.surface != nil:

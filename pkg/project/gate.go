@@ -24,7 +24,8 @@ type GateOptions struct {
 // Gate is the check of a pull request: the lockfile is valid and the base's rules
 // hold, the configurations name the same servers with the same sources, and no
 // live surface differs. What needs neither network nor process is judged first;
-// where that fails nothing is contacted.
+// where that fails nothing is contacted. What is wrong with the source of one server
+// keeps no other from being listed.
 func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, error) {
 	opts.offline = opts.Offline
 	rep := p.newReport("ci", p.Path+" against the live servers", opts.FailOn)
@@ -63,7 +64,7 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	}
 	switch {
 	case opts.Offline:
-	case failed(rep, subjects, opts.FailOn):
+	case finding.ExitCode(rep.Findings, opts.FailOn) == 1:
 		rep.Subject = p.Path + "; no server was contacted, since this fails already"
 	default:
 		p.list(ctx, subjects, opts.Listing)
@@ -78,16 +79,6 @@ func (p *Project) Gate(ctx context.Context, opts GateOptions) (*report.Report, e
 	rep.Aside = judged.aside()
 	rep.Conclude()
 	return rep, nil
-}
-
-// failed reports whether what needs neither network nor process fails the run:
-// then nothing is contacted.
-func failed(rep *report.Report, subjects []*subject, failOn finding.Grade) bool {
-	found := slices.Clone(rep.Findings)
-	for _, s := range subjects {
-		found = append(found, s.findings...)
-	}
-	return finding.ExitCode(found, failOn) == 1
 }
 
 // gateSubject reports a subject. Offline a new source is no finding: nothing is
@@ -217,6 +208,9 @@ func (p *Project) againstBase(ctx context.Context, base *Base, file *lockfile.Fi
 
 // coverageLost tells what an entry covers less, or less exactly, than it did.
 func coverageLost(was, now *lockfile.Server) []string {
+	if now.Skipped != "" && was.Skipped == "" {
+		return []string{"is no longer covered: " + now.Skipped}
+	}
 	var lost []string
 	covered := was.Covers
 	if covered == nil {

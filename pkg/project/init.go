@@ -1,13 +1,18 @@
 package project
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"agentgateway-lock/internal/published"
+	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/internal/atomicfile"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
@@ -64,6 +69,10 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if err := p.writeInit(attributes, !opts.NoWorkflow); err != nil {
 		return nil, err
 	}
+	configured, err := p.keepDirect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := p.remember(ctx, locked); err != nil {
 		return nil, err
 	}
@@ -71,9 +80,16 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 	if err != nil {
 		return nil, err
 	}
+	rep.Advice = append(floatingTogether(rep), rep.Advice...)
+	if configured != "" {
+		rep.Advice = append(rep.Advice, configured)
+	}
 	next := fmt.Sprintf("Read %s and %s/, then commit them: git add .gitattributes %s %s", p.Path, lockfile.Folder, p.Path, lockfile.Folder)
 	if !opts.NoWorkflow {
 		next += " " + WorkflowPath
+	}
+	if p.exists(portableName) && len(p.options.Direct) > 0 {
+		next += " " + portableName
 	}
 	if len(file.Servers) == 0 {
 		next = fmt.Sprintf("Nothing is pinned yet. Settle what is said above, then run `%s lock`; another `%[1]s init` is not needed.", p.Env.Program)
@@ -86,6 +102,68 @@ func (p *Project) Init(ctx context.Context, opts InitOptions) (*report.Report, e
 		rep.Advice = append(rep.Advice, OriginalName+" is as it was; remove it once nothing reads it any more.")
 	}
 	return rep, nil
+}
+
+// portableName is the configuration that init writes for servers that are given on
+// the command line, where there is no other.
+const portableName = "mcp.json"
+
+// keepDirect puts the servers of --server into a configuration, where the gate will
+// find them again: it writes one where there is none, and else returns the lines to
+// add to the first that is there.
+func (p *Project) keepDirect(ctx context.Context) (advice string, err error) {
+	if len(p.options.Direct) == 0 {
+		return "", nil
+	}
+	set, err := p.configured(ctx, &lockfile.File{}, slices.Collect(maps.Keys(p.options.Direct)))
+	if err != nil {
+		return "", err
+	}
+	type entry struct {
+		Type string `json:"type"`
+		URL  string `json:"url"`
+	}
+	servers := map[string]entry{}
+	for name, address := range p.options.Direct {
+		if s := set.Server(name); s == nil || len(s.Places) == 0 {
+			servers[name] = entry{"http", address}
+		}
+	}
+	if len(servers) == 0 {
+		return "", nil // the configurations have them all
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(map[string]any{"mcpServers": servers}); err != nil {
+		return "", err
+	}
+	if len(set.Read) == 0 && !p.exists(portableName) {
+		return fmt.Sprintf("Wrote %s, so that `%s ci` finds the servers of --server again.", portableName, p.Env.Program), unreadable(p.putFile(portableName, text.Bytes()))
+	}
+	file := portableName
+	if len(set.Read) > 0 {
+		file = set.Read[0]
+	}
+	return fmt.Sprintf("Add these lines to %s, so that `%s ci` finds the servers of --server again:\n%s", file, p.Env.Program, text.String()), nil
+}
+
+// floatingTogether takes the notes on what is left open in sources out of a report
+// and returns them as one piece of advice.
+func floatingTogether(rep *report.Report) []string {
+	var lines []string
+	rep.Findings = slices.DeleteFunc(rep.Findings, func(f finding.Finding) bool {
+		if f.Code != finding.SourceFloating && f.Code != finding.SourcePlaintext {
+			return false
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s:%d): %s", f.Place.Server, f.Place.File, f.Place.Line, f.Hint))
+		return true
+	})
+	if len(lines) == 0 {
+		return nil
+	}
+	return []string{"Some sources leave open what runs, or who can read along. Where that is not meant, give them fixed words:\n" + strings.Join(lines, "\n")}
 }
 
 // readOriginal makes the lockfile of the original format the one before the first.

@@ -27,6 +27,7 @@ type subject struct {
 	locked     *lockfile.Server  // nil where only the configuration names it
 	findings   []finding.Finding // of reading, deciding and listing it
 	blocked    bool              // it is not started or contacted
+	skip       string            // why it is on purpose not covered; empty where it is
 	// undecidedBy is why its configuration cannot be decided; those findings are
 	// the set's.
 	undecidedBy []finding.Finding
@@ -141,7 +142,7 @@ func quoted(names []string) string {
 }
 
 func coversOf(locked *lockfile.Server) []string {
-	if locked == nil || locked.Covers == nil {
+	if locked == nil || locked.Covers == nil || locked.Skipped != "" {
 		return surface.DefaultCovers()
 	}
 	return slices.Clone(locked.Covers)

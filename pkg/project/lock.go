@@ -1,19 +1,21 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
-
-	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/report"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 	"agentgateway-lock/pkg/trust"
 )
@@ -28,6 +30,11 @@ type LockOptions struct {
 	Exclude      []string // kinds to cover no longer
 	AllowPrivate []string // servers that may stand at private addresses
 	AllowLiteral []string // servers whose sources may hold what looks like a secret
+	Skip         []string // servers to record as known and not covered
+	Reason       string   // why; empty for no reason given
+	// Target are gateway target names by server, where the name is none; empty to
+	// take one back.
+	Target map[string]string
 }
 
 // Lock lists every configured server and writes what it shows. A server that
@@ -69,9 +76,13 @@ func (p *Project) lock(ctx context.Context, opts LockOptions) (*report.Report, [
 		return nil, nil, err
 	}
 	for _, s := range subjects {
-		if s.configured == nil && !s.blocked {
+		switch {
+		case s.configured == nil && !s.blocked:
 			s.blocked = true // gone from the configuration
+		case s.skip == "" && s.locked != nil && s.locked.Skipped != "" && !s.locked.Absent && !slices.Contains(opts.Servers, s.name):
+			s.skip = s.locked.Skipped // until it is locked by name
 		}
+		s.blocked = s.blocked || s.skip != ""
 	}
 	p.list(ctx, subjects, opts.Listing)
 	if err := ctx.Err(); err != nil {
@@ -85,6 +96,9 @@ func (p *Project) lock(ctx context.Context, opts LockOptions) (*report.Report, [
 	}
 	rep.Findings = append(rep.Findings, about(set, subjects)...)
 	next := p.apply(subjects, file, rep)
+	if err := opts.setTargets(next, rep); err != nil {
+		return nil, nil, err
+	}
 	if !first {
 		rep.Findings = append(rep.Findings, p.mended(file, next)...)
 	}
@@ -257,6 +271,16 @@ func (o LockOptions) apply(subjects []*subject) error {
 			return fmt.Errorf("--allow-literal %s: there is no such server in this run", name)
 		}
 	}
+	for _, name := range o.Skip {
+		i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == name && s.configured != nil && s.source != nil })
+		if i < 0 {
+			return fmt.Errorf("--skip %s: there is no server of that name whose configuration can be read", name)
+		}
+		subjects[i].skip = cmp.Or(o.Reason, noReason)
+	}
+	if o.Reason != "" && len(o.Skip) == 0 {
+		return errors.New("--reason goes with --skip")
+	}
 	for _, name := range o.AllowPrivate {
 		i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == name && s.source != nil })
 		if i < 0 {
@@ -270,6 +294,39 @@ func (o LockOptions) apply(subjects []*subject) error {
 		covers := slices.DeleteFunc(slices.Concat(s.covers, o.Include), func(word string) bool { return slices.Contains(o.Exclude, word) })
 		slices.Sort(covers)
 		s.covers = slices.Compact(covers)
+	}
+	return nil
+}
+
+// noReason is recorded where nobody says why a server is skipped.
+const noReason = "no reason given"
+
+// targetName is what the gateway takes as the name of a target.
+var targetName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+const maxTargetName = 253
+
+// setTargets sets the gateway's names of servers, listed or not.
+func (o LockOptions) setTargets(next *pending, rep *report.Report) error {
+	for _, name := range slices.Sorted(maps.Keys(o.Target)) {
+		was, target := next.file.Server(name), o.Target[name]
+		switch {
+		case was == nil || was.Source == nil:
+			return fmt.Errorf("--target %s: the lockfile has no such server", name)
+		case target != "" && (len(target) > maxTargetName || !targetName.MatchString(target)):
+			return fmt.Errorf("--target %s=%s: a target is named by lower-case letters, digits and - within, and dots between such names", name, target)
+		case target == name:
+			target = ""
+		}
+		if was.Target == target {
+			continue
+		}
+		entry := was.Clone()
+		entry.Target = target
+		next.file.Put(entry)
+		a := drift.Aspect{Code: finding.SourceChanged, Grade: finding.Critical, Path: "target",
+			Summary: fmt.Sprintf("the gateway's target is now %s, and was %s", entry.TargetName(), was.TargetName())}
+		rep.Findings = append(rep.Findings, report.FindingsOf(name, []drift.Change{{Kind: surface.KindSource, Status: drift.Changed, Aspects: []drift.Aspect{a}}})...)
 	}
 	return nil
 }
@@ -294,6 +351,8 @@ func (p *Project) apply(subjects []*subject, file *lockfile.File, rep *report.Re
 	for _, s := range subjects {
 		entry := report.Server{Name: s.name, Era: s.era, Source: s.source, Changes: s.changes, State: report.Unchanged}
 		switch {
+		case s.skip != "":
+			p.applySkipped(s, next, &entry)
 		case s.surface != nil && len(s.moving) == 0:
 			p.applyListed(s, next, &entry)
 		case s.configured == nil && s.locked != nil && !s.undecided():
@@ -332,6 +391,23 @@ func (p *Project) applyListed(s *subject, next *pending, entry *report.Server) {
 		}
 	}
 	next.surfaces[s.name] = *s.surface
+	next.file.Put(made)
+}
+
+// applySkipped records a server as known and not covered. What was decided about it
+// stays, absent.
+func (p *Project) applySkipped(s *subject, next *pending, entry *report.Server) {
+	entry.State = report.Skipped
+	f := finding.New(finding.ServerSkipped, placeOf(s.configured), "not covered: "+s.skip)
+	s.add(f)
+	if s.locked != nil && s.locked.Skipped == s.skip && s.locked.Source.Equal(s.source) {
+		return
+	}
+	made := lockfile.NewSkipped(s.name, s.source, s.skip)
+	if s.locked != nil {
+		lockfile.Carry(s.locked, made)
+	}
+	next.surfaces[s.name] = surface.Surface{}
 	next.file.Put(made)
 }
 

@@ -56,7 +56,7 @@ func allCompared(r *Report) bool {
 // The states, in the order in which they are counted.
 var (
 	comparedStates = []State{New, Differs, Gone, Unchanged}
-	otherStates    = []State{NotChecked, Disabled, Unchecked}
+	otherStates    = []State{NotChecked, Disabled, Skipped, Unchecked}
 )
 
 // states counts servers by their state, as in "1 server new, 4 unchanged".
@@ -73,7 +73,7 @@ func succeeded(r *Report) string { return count(r, comparedStates) }
 
 // notCompared counts what was left aside.
 func notCompared(r *Report) string {
-	return join(", ", append([]string{count(r, []State{NotChecked, Disabled})}, r.Aside...)...)
+	return join(", ", append([]string{count(r, []State{NotChecked, Disabled, Skipped})}, r.Aside...)...)
 }
 
 func count(r *Report, states []State) string {

@@ -29,7 +29,7 @@ type Endpoint struct {
 func (l *Loaded) endpoints() []Endpoint {
 	var endpoints []Endpoint
 	for _, s := range l.Lockfile.Servers {
-		if s.Absent || s.Source == nil || s.Source.URL == "" || l.State.Paused(s.Name) || !l.sourceApproved(s.Name) {
+		if s.Absent || s.Skipped != "" || s.Source == nil || s.Source.URL == "" || l.State.Paused(s.Name) || !l.sourceApproved(s.Name) {
 			continue
 		}
 		endpoints = append(endpoints, Endpoint{s.Name, s.Source, s.Covers})
