@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"agentgateway-lock/pkg/gitrepo"
@@ -183,16 +182,7 @@ func (p *proposers) walk(ctx context.Context, l layout, head gitrepo.Hash) (*wal
 	if err != nil {
 		return nil, err
 	}
-	for t := range p.out.found {
-		if !p.opts.Since(t) {
-			continue
-		}
-		p.since[t] = true
-		if it := lock.items[t.Key]; it.digest == t.Digest && it.gateway == t.GatewayDigest {
-			delete(p.out.found, t) // it was not brought in since
-		}
-	}
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(p.out.found)), func(t trust.Text) bool { return !p.since[t] }) {
+	if !p.restrict(lock) {
 		return newWalk(ctx, p.lib.repo, l, head, base)
 	}
 	nodes, err := p.lib.repo.History(ctx, base)
@@ -204,6 +194,24 @@ func (p *proposers) walk(ctx context.Context, l layout, head gitrepo.Hash) (*wal
 		p.onBase[n.ID] = true
 	}
 	return newWalk(ctx, p.lib.repo, l, head)
+}
+
+// restrict takes out the texts that the lockfile of the base has and that were in
+// force there, and notes those of which only the commits since count. It reports
+// whether the whole history counts for any.
+func (p *proposers) restrict(base *lock) (whole bool) {
+	p.since = map[trust.Text]bool{}
+	for t := range p.out.found {
+		if !p.opts.Since(t) {
+			whole = true
+			continue
+		}
+		p.since[t] = true
+		if it := base.items[t.Key]; it.digest == t.Digest && it.gateway == t.GatewayDigest {
+			delete(p.out.found, t) // it was not brought in since
+		}
+	}
+	return whole
 }
 
 // persons tells who is who by a trust list.
