@@ -461,7 +461,9 @@ func (m *pulls) merge() string {
 		trust.Side{Chain: m.chain, Ledger: headLedger, State: state}, trust.Recount{Proposers: again, Grade: pullGrades(state)}))
 	failed := slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Grade == finding.Critical && f.Code != finding.TrustUnpinned })
 	it := state.Item(pullKey)
-	if failed && fresh > 0 || failed && m.rng.IntN(3) > 0 {
+	waits := map[finding.Code]bool{finding.ApprovalMissing: true, finding.ApprovalOutdated: true, finding.ItemRejected: true, finding.TrustUnpinned: true}
+	lost := slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Grade == finding.Critical && !waits[f.Code] })
+	if failed && (fresh > 0 || lost || m.rng.IntN(3) > 0) {
 		return m.tell("failed", "%v", it.Status)
 	}
 	wrote := map[string]bool{}
