@@ -314,7 +314,7 @@ func (a *app) decided(d *project.Decided) {
 type decideFlags struct {
 	signFlags
 
-	Kind   string `enum:",tool,prompt,resourceTemplate,resource,instructions" default:"" help:"The item's kind, where two kinds have one name."`
+	Kind   string `enum:",tool,prompt,resourceTemplate,resource,instructions,source" default:"" help:"The item's kind, where two kinds have one name."`
 	Reason string `placeholder:"TEXT" help:"Why; it stays in the statement."`
 }
 

@@ -122,7 +122,7 @@ func lockedState(absent bool) string {
 type showCmd struct {
 	Item string `arg:"" help:"SERVER or SERVER/NAME."`
 	Name string `arg:"" optional:"" help:"The item's name."`
-	Kind string `enum:",tool,prompt,resourceTemplate,resource,instructions" default:"" help:"The item's kind, where two kinds have one name."`
+	Kind string `enum:",tool,prompt,resourceTemplate,resource,instructions,source" default:"" help:"The item's kind, where two kinds have one name."`
 	Full bool   `help:"Of a server, show the readable copies of all items too."`
 }
 

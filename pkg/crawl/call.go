@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"context"
 	"encoding/json"
 	"errors"
@@ -237,7 +238,7 @@ func (s *Session) explain(ctx context.Context, method string, timeout time.Durat
 	}
 	var rpc *jsonrpc.Error
 	if errors.As(err, &rpc) && (rpc.Code != codeRejected || s.link.cause.get() == nil) {
-		return &ProtocolError{Doing: method, Code: rpc.Code, Detail: fmt.Sprintf("error %d, %s", rpc.Code, quote(rpc.Message)), Err: err}
+		return &ProtocolError{Doing: method, Code: rpc.Code, Detail: fmt.Sprintf("error %d, %s", rpc.Code, textcheck.Quote(rpc.Message, maxQuoted)), Err: err}
 	}
 	var p *ProtocolError
 	if errors.As(s.link.cause.get(), &p) {
@@ -252,5 +253,5 @@ func (s *Session) explain(ctx context.Context, method string, timeout time.Durat
 	case errors.Is(err, io.EOF):
 		err = errors.New("the connection ended")
 	}
-	return s.link.ended(s.link.answered.Load(), &ProtocolError{Doing: method, Detail: quote(err.Error()), Err: err})
+	return s.link.ended(s.link.answered.Load(), &ProtocolError{Doing: method, Detail: textcheck.Quote(err.Error(), maxQuoted), Err: err})
 }

@@ -230,14 +230,6 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// quote cuts a server's words to a length that an error can hold.
-func quote(text string) string {
-	if len(text) > maxQuoted {
-		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-	}
-	return fmt.Sprintf("%q", text)
-}
-
 // final reports whether an error would come again over another connection or in
 // another protocol version.
 func final(err error) bool {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -127,7 +128,7 @@ func (e *endpoint) connectSSE(ctx context.Context, b *budget) (*link, error) {
 	if known := g.cause.get(); known != nil {
 		return nil, known
 	}
-	return nil, &ProtocolError{Doing: doing, Detail: quote(err.Error()), Err: err}
+	return nil, &ProtocolError{Doing: doing, Detail: textcheck.Quote(err.Error(), maxQuoted), Err: err}
 }
 
 // A gate is the http.RoundTripper that every request of a connection passes. It
@@ -254,13 +255,13 @@ func (g *gate) statusError(resp *http.Response) error {
 			e.Detail += ": it does not know the session any more"
 		}
 		if wait := resp.Header.Get("Retry-After"); wait != "" {
-			e.Detail += ", and asks to wait for " + quote(wait)
+			e.Detail += ", and asks to wait for " + textcheck.Quote(wait, maxQuoted)
 		}
 		return e
 	}
 	e := &AuthError{Host: g.host, Status: resp.StatusCode}
 	if challenge := strings.Join(resp.Header.Values("WWW-Authenticate"), ", "); challenge != "" {
-		e.Challenge = quote(challenge)
+		e.Challenge = textcheck.Quote(challenge, maxQuoted)
 	}
 	for name, value := range g.target.Headers {
 		e.Sent = append(e.Sent, name)
@@ -279,7 +280,7 @@ func (g *gate) checkRedirect(req *http.Request, via []*http.Request) error {
 	var why string
 	switch status := req.Response.StatusCode; {
 	case status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect:
-		why = fmt.Sprintf("it redirects to %s with status %d; 307 and 308 are followed, within one origin", quote(originOf(req.URL)), status)
+		why = fmt.Sprintf("it redirects to %s with status %d; 307 and 308 are followed, within one origin", textcheck.Quote(originOf(req.URL), maxQuoted), status)
 	case len(via) > maxRedirects:
 		why = fmt.Sprintf("it redirects more than %d times", maxRedirects)
 	case originOf(req.URL) != g.origin:

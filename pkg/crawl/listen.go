@@ -16,6 +16,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/source"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // maxNotice bounds one event of a stream that is listened to, in bytes.
@@ -58,7 +59,7 @@ func (s *Session) listen(ctx context.Context, changed func()) error {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		return &ProtocolError{Doing: "the stream of notifications", Status: response.StatusCode,
-			Detail: fmt.Sprintf("HTTP status %d and the content type %s in place of an event stream", response.StatusCode, quote(kind))}
+			Detail: fmt.Sprintf("HTTP status %d and the content type %s in place of an event stream", response.StatusCode, textcheck.Quote(kind, maxQuoted))}
 	}
 	return s.readNotices(response.Body, changed)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // A page is one answer to a list method.
@@ -29,7 +30,7 @@ func readPage(result []byte, member string) (page, error) {
 	)
 	end, err := eachMember(result, 0, func(key string, value []byte) (err error) {
 		if seen[key] {
-			return fmt.Errorf("its member %s is there twice", quote(key))
+			return fmt.Errorf("its member %s is there twice", textcheck.Quote(key, maxQuoted))
 		}
 		seen[key] = true
 		switch key {
@@ -40,7 +41,7 @@ func readPage(result []byte, member string) (page, error) {
 			p.next, err = readCursor(value)
 		case "resultType":
 			if string(value) != `"complete"` {
-				err = fmt.Errorf("it is of the type %s and not complete", quote(string(value)))
+				err = fmt.Errorf("it is of the type %s and not complete", textcheck.Quote(string(value), maxQuoted))
 			}
 		}
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/source"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // The protocol versions, newest first. The first has no initialize.
@@ -305,7 +306,7 @@ func (s *Session) greeting(method string, result json.RawMessage) error {
 			return nil
 		}
 	}
-	return &ProtocolError{Doing: method, Answer: true, Detail: fmt.Sprintf("it names no protocol version that is known here, but %s", quote(fmt.Sprint(versions)))}
+	return &ProtocolError{Doing: method, Answer: true, Detail: fmt.Sprintf("it names no protocol version that is known here, but %s", textcheck.Quote(fmt.Sprint(versions), maxQuoted))}
 }
 
 // readCapabilities notes whether a server declares that it tells of changes.

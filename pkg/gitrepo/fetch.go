@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"agentgateway-lock/pkg/internal/bounded"
 	"bytes"
 	"context"
 	"errors"
@@ -151,11 +152,7 @@ func readBounded(path string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err == nil && int64(len(raw)) > max {
-		err = fmt.Errorf("%s has more than %d bytes", path, max)
-	}
-	return raw, err
+	return bounded.Read(f, path, 0, max)
 }
 
 func parseRefspecs(texts []string) ([]config.RefSpec, error) {

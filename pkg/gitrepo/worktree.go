@@ -1,11 +1,11 @@
 package gitrepo
 
 import (
+	"agentgateway-lock/pkg/internal/bounded"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,10 +95,7 @@ func (r *Repo) workFile(path string, max int64) ([]byte, Mode, error) {
 	if err != nil || !os.SameFile(info, opened) {
 		return nil, 0, workError(path, err)
 	}
-	body, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err == nil && int64(len(body)) > max {
-		err = fmt.Errorf("%s in the work tree has more than %d bytes", path, max)
-	}
+	body, err := bounded.Read(f, path, opened.Size(), max)
 	mode := ModeFile
 	if opened.Mode()&0o100 != 0 {
 		mode = ModeExecutable

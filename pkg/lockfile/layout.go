@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"io/fs"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,12 @@ const Folder = ".agentgateway"
 // DefinitionsFolder is the folder of the readable copies. It belongs to one
 // lockfile.
 const DefinitionsFolder = Folder + "/definitions"
+
+// CleanPath reports a path that a format may hold: relative, with slashes, its own
+// shortest form, and below its folder.
+func CleanPath(name string) bool {
+	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "\\\x00")
+}
 
 // A Copy is where the text of one item stands. Paths are relative to the folder
 // of the lockfile, with slashes.

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 
 	"agentgateway-lock/pkg/canonical"
@@ -78,15 +79,7 @@ func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
 		return nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", item), "the servers are: " + joinOrNone(names)}
 	}
 	f := &Found{Server: file.Server(server), Kind: surface.KindServer, Name: name}
-	switch {
-	case kind == surface.KindInstructions || name == string(surface.KindInstructions) && kind == "":
-		if f.Server.Instructions == nil {
-			return nil, fmt.Errorf("%s has no instructions in the lockfile", server)
-		}
-		f.Kind, f.Name = surface.KindInstructions, ""
-	case name == "":
-		return f, nil
-	default:
+	if name != "" || kind != "" {
 		if err := f.pick(kind); err != nil {
 			return nil, err
 		}
@@ -97,20 +90,28 @@ func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
 	return f, nil
 }
 
-// pick finds the item of f's name.
+// pick finds the item of f's name. Instructions and the source go by the word for
+// their kind, and by the kind alone.
 func (f *Found) pick(kind surface.Kind) error {
+	var found []lockfile.Locked
 	var kinds []surface.Kind
-	for _, k := range surface.ListKinds() {
-		if it := f.Server.Item(k.Kind, f.Name); it != nil && (kind == "" || kind == k.Kind) {
-			f.Kind, f.Item = k.Kind, it
-			kinds = append(kinds, k.Kind)
+	for it := range f.Server.Items() {
+		named := it.Item != nil && it.Name == f.Name
+		if it.Kind == surface.KindInstructions || it.Kind == surface.KindSource {
+			named = f.Name == string(it.Kind) || f.Name == "" && it.Kind == kind
+		}
+		if named && (kind == "" || it.Kind == kind) {
+			found, kinds = append(found, it), append(kinds, it.Kind)
 		}
 	}
-	switch len(kinds) {
-	case 0:
+	switch {
+	case len(found) == 0 && (f.Name == "" || f.Name == string(surface.KindInstructions)):
+		return fmt.Errorf("%s has no %s in the lockfile", f.Server.Name, cmp.Or(string(kind), f.Name))
+	case len(found) == 0:
 		return fmt.Errorf("%s has no item %q in the lockfile", f.Server.Name, f.Name)
-	case 1:
-		return nil
+	case len(found) > 1:
+		return &hintError{fmt.Errorf("%s has several items %q: %v", f.Server.Name, f.Name, kinds), "say which with --kind"}
 	}
-	return &hintError{fmt.Errorf("%s has several items %q: %v", f.Server.Name, f.Name, kinds), "say which with --kind"}
+	f.Kind, f.Name, f.Item = found[0].Kind, found[0].Name, found[0].Item
+	return nil
 }

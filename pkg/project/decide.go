@@ -225,9 +225,6 @@ func (p *Project) itemKey(file *lockfile.File, d Decision) (surface.Key, error) 
 		}
 		return surface.Key{Server: d.Item, Kind: surface.KindServer}, nil
 	}
-	if server, word, ok := strings.Cut(d.Item, "/"); ok && word == string(surface.KindSource) && file.Server(server) != nil && d.Kind == "" {
-		return surface.Key{Server: server, Kind: surface.KindSource}, nil
-	}
 	found, err := p.Find(d.Item, d.Kind)
 	if err != nil {
 		return surface.Key{}, err

@@ -2,11 +2,12 @@ package seal
 
 import (
 	"fmt"
-	"io/fs"
 	"slices"
 	"unicode/utf8"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -64,8 +65,8 @@ var sealKinds = []Require{RequireSignature, RequireSigstore, RequireNone}
 // files. It returns a sentence for what is wrong.
 func (b *Bundle) check() string {
 	switch {
-	case !fs.ValidPath(b.Path) || b.Path == "." || len(b.Path) > maxPath:
-		return "the path " + quote(b.Path) + " is not a plain one, relative and with slashes"
+	case !lockfile.CleanPath(b.Path) || len(b.Path) > maxPath:
+		return "the path " + textcheck.Quote(b.Path, textcheck.QuoteLength) + " is not a plain one, relative and with slashes"
 	case !utf8.Valid(b.Lockfile):
 		return "the lockfile is not UTF-8"
 	case len(b.Trust) > trust.MaxVersions:
@@ -75,7 +76,7 @@ func (b *Bundle) check() string {
 	case len(b.Instructions) > MaxInstructions:
 		return fmt.Sprintf("it holds %d instructions; the limit is %d", len(b.Instructions), MaxInstructions)
 	case !slices.Contains(sealKinds, b.Seal.Kind):
-		return "its seal is of the kind " + quote(b.Seal.Kind) + ", which a bundle cannot hold"
+		return "its seal is of the kind " + textcheck.Quote(b.Seal.Kind, textcheck.QuoteLength) + ", which a bundle cannot hold"
 	case (b.Seal.Kind == RequireNone) != (len(b.Seal.Data) == 0):
 		return "a seal has a text, and the kind none has none"
 	case !utf8.Valid(b.Seal.Data):
@@ -98,7 +99,7 @@ func (b *Bundle) checkFiles() string {
 	}
 	for i, f := range b.Decisions {
 		if _, ok := trust.ParseDecisionPath(f.Path); !ok {
-			return quote(f.Path) + " is not the place of a decision"
+			return textcheck.Quote(f.Path, textcheck.QuoteLength) + " is not the place of a decision"
 		}
 		if i > 0 && b.Decisions[i-1].Path >= f.Path {
 			return "decisions are not sorted by their ids, each once"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -124,7 +125,7 @@ func (p *bundleParser) object(members map[string]func() error) error {
 	err := p.r.Object(func(key []byte) error {
 		read, ok := members[string(key)]
 		if !ok {
-			return p.r.Refuse(p.r.Offset(), canonical.RuleShape, "the format has no member %s here", quote(key))
+			return p.r.Refuse(p.r.Offset(), canonical.RuleShape, "the format has no member %s here", textcheck.Quote(key, textcheck.QuoteLength))
 		}
 		seen++
 		return read()
@@ -165,7 +166,7 @@ func (p *bundleParser) bundleType() error {
 	at := p.r.Offset()
 	text, err := p.r.Bytes()
 	if err == nil && string(text) != BundleType {
-		return p.r.Refuse(at, canonical.RuleShape, "the type is %s, and this version reads %s", quote(text), BundleType)
+		return p.r.Refuse(at, canonical.RuleShape, "the type is %s, and this version reads %s", textcheck.Quote(text, textcheck.QuoteLength), BundleType)
 	}
 	return err
 }
@@ -186,7 +187,7 @@ func (p *bundleParser) decisions() error {
 	return p.r.Object(func(key []byte) error {
 		id, err := canonical.ParseDigest(key)
 		if err != nil {
-			return p.r.Refuse(p.r.Offset(), canonical.RuleShape, "%s is not the id of a decision: %v", quote(key), err)
+			return p.r.Refuse(p.r.Offset(), canonical.RuleShape, "%s is not the id of a decision: %v", textcheck.Quote(key, textcheck.QuoteLength), err)
 		}
 		if len(p.b.Decisions) == trust.MaxDecisions {
 			return p.r.Refuse(p.r.Offset(), canonical.RuleSize, "more than %d decisions", trust.MaxDecisions)

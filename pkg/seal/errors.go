@@ -62,7 +62,7 @@ type Error struct {
 	Rule    Rule
 	Subject string // what was judged, such as "tag lock/v1" or "agentgateway.lock.sig"
 	Detail  string // one sentence; input in it is quoted
-	Advice    string // what to do next
+	Advice  string // what to do next
 	Err     error  // the cause, where there is one
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // The two lines of a sealing tag's message.
@@ -44,7 +45,7 @@ func parseTagMessage(message []byte) (lockfile, trust canonical.Digest, detail s
 	for line := range strings.Lines(text[:at]) {
 		name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(line)), ":")
 		if name = strings.TrimSpace(name); name == "lockfile-sha256" || name == "trust" {
-			return lockfile, trust, "its message holds the line " + quote(strings.TrimSpace(line)) + " as well"
+			return lockfile, trust, "its message holds the line " + textcheck.Quote(strings.TrimSpace(line), textcheck.QuoteLength) + " as well"
 		}
 	}
 	return digests[0], digests[1], ""

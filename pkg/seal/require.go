@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"fmt"
 	"strings"
 )
@@ -43,7 +44,7 @@ func ParseRequire(text string) (Require, error) {
 	case "", RequireTag, RequireSignature, RequireSigstore, RequireNone:
 		return r, nil
 	}
-	return "", &Error{RuleRequire, "the requirement", quote(text) + " is not one of tag, signature, sigstore and none", "choose one of them", nil}
+	return "", &Error{RuleRequire, "the requirement", textcheck.Quote(text, textcheck.QuoteLength) + " is not one of tag, signature, sigstore and none", "choose one of them", nil}
 }
 
 // For returns the requirement to hold a lockfile of that origin to: r itself, or

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"agentgateway-lock/pkg/sshsig"
 
@@ -97,13 +96,4 @@ func listed(subject string, key ssh.PublicKey, deployers Deployers) (*Signature,
 		return nil, &Error{RuleSigner, subject, "the key " + fingerprint + " is not a listed deployer's", hintDeployer, nil}
 	}
 	return &Signature{principal, fingerprint}, nil
-}
-
-// quote makes text from an input safe to print, and short.
-func quote[T ~string | ~[]byte](s T) string {
-	const most = 60
-	if len(s) > most {
-		return strconv.Quote(string(s[:most])) + "…"
-	}
-	return strconv.Quote(string(s))
 }

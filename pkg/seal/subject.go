@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/textcheck"
 	"agentgateway-lock/pkg/trust"
 )
 
@@ -48,7 +49,7 @@ func Commit(ctx context.Context, repo *gitrepo.Repo, commit gitrepo.Hash, origin
 func Tag(ctx context.Context, repo *gitrepo.Repo, ref, folder, path string) (*Subject, error) {
 	name, ok := strings.CutPrefix(ref, gitrepo.TagsPrefix)
 	if !ok {
-		return nil, &Error{RuleTagName, "tag " + quote(ref), "it is not the full name of a tag", "name it as refs/tags/NAME", nil}
+		return nil, &Error{RuleTagName, "tag " + textcheck.Quote(ref, textcheck.QuoteLength), "it is not the full name of a tag", "name it as refs/tags/NAME", nil}
 	}
 	tag, id, err := readTag(ctx, repo, "tag "+name, ref)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *Subject) read(opts *Options) (*Sealed, error) {
 	invalid, isInvalid := errors.AsType[*lockfile.Error](err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, s.fail(RuleLockfile, "name the lockfile of the repository, as it is committed", err, "it has no file %s", quote(s.path))
+		return nil, s.fail(RuleLockfile, "name the lockfile of the repository, as it is committed", err, "it has no file %s", textcheck.Quote(s.path, textcheck.QuoteLength))
 	case isInvalid:
 		return nil, s.fail(RuleLockfile, "fix the lockfile, then "+hintSealAgain, err, "its lockfile does not parse: %v", invalid)
 	case isAbout(err):
@@ -148,7 +149,7 @@ func (s *Subject) beside(r Require) ([]byte, error) {
 	data, err := bounded.File(s.files, name, r.limit())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, s.fail(RuleMissing, hintSealAgain+" and commit it, or make the bundle again", err, "it holds no %s", quote(name))
+		return nil, s.fail(RuleMissing, hintSealAgain+" and commit it, or make the bundle again", err, "it holds no %s", textcheck.Quote(name, textcheck.QuoteLength))
 	case isAbout(err):
 		return nil, s.fail(RuleSignature, hintSealAgain, err, "%v", err)
 	}

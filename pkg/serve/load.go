@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"agentgateway-lock/pkg/canonical"
@@ -177,7 +176,7 @@ func NewLoader(origin Origin, now func() time.Time) (*Loader, error) {
 	if origin.Path == "" {
 		origin.Path = lockfile.DefaultName
 	}
-	if origin.Path != path.Clean(origin.Path) || path.IsAbs(origin.Path) || strings.HasPrefix(origin.Path, "../") {
+	if !lockfile.CleanPath(origin.Path) {
 		return nil, fmt.Errorf("the lockfile %q is not a path within the repository", origin.Path)
 	}
 	if origin.Sigstore == nil && origin.Require == seal.RequireSigstore {

@@ -1,6 +1,7 @@
 package sshsig
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"cmp"
 	"errors"
@@ -39,7 +40,7 @@ func CheckPrincipal(name string) error {
 	}
 	if !ok {
 		return &FormatError{Rule: RulePrincipal, Subject: "principal", Detail: fmt.Sprintf(
-			"%s is not one literal lower-case name (a-z, 0-9 and ._+-@, such as alice@example.com)", quote(name))}
+			"%s is not one literal lower-case name (a-z, 0-9 and ._+-@, such as alice@example.com)", textcheck.Quote(name, textcheck.QuoteLength))}
 	}
 	return nil
 }
@@ -61,7 +62,7 @@ func FormatAllowedSigners(signers []AllowedSigner) ([]byte, error) {
 		}
 		slices.Sort(names)
 		if err := CheckKey(s.Key); err != nil {
-			return nil, fmt.Errorf("allowed signer %s: %w", quote(s.Principal), err)
+			return nil, fmt.Errorf("allowed signer %s: %w", textcheck.Quote(s.Principal, textcheck.QuoteLength), err)
 		}
 		lines = append(lines, s.Principal+` namespaces="`+strings.Join(names, ",")+`" `+FormatPublicKey(s.Key)+"\n")
 	}
@@ -190,7 +191,7 @@ func optionError(word string, n int) error {
 		}
 	}
 	if !strings.HasPrefix(word, option) || !strings.HasSuffix(word[len(option):], `"`) {
-		return lineError(RuleOption, n, fmt.Sprintf(`expected namespaces="…", found %s`, quote(word)))
+		return lineError(RuleOption, n, fmt.Sprintf(`expected namespaces="…", found %s`, textcheck.Quote(word, textcheck.QuoteLength)))
 	}
 	return nil
 }
@@ -207,7 +208,7 @@ func parseNamespaces(word string, n int) ([]Namespace, error) {
 		case strings.Contains(name, `"`):
 			return nil, lineError(RuleOption, n, `only one option namespaces="…" is accepted`)
 		case !ns.Known():
-			return nil, lineError(RuleNamespace, n, fmt.Sprintf("namespace %s is unknown", quote(name)))
+			return nil, lineError(RuleNamespace, n, fmt.Sprintf("namespace %s is unknown", textcheck.Quote(name, textcheck.QuoteLength)))
 		case len(names) > 0 && names[len(names)-1] >= ns:
 			return nil, lineError(RuleOrder, n, "namespaces are not in byte order, each once")
 		}

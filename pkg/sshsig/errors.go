@@ -79,12 +79,3 @@ type VerifyError struct {
 func (e *VerifyError) Error() string {
 	return fmt.Sprintf("signature by key %s: %s [%s]", e.Fingerprint, e.Detail, e.Rule)
 }
-
-// quote makes text from an input safe to print, and short.
-func quote(s string) string {
-	const most = 60
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + "…"
-	}
-	return strconv.Quote(s)
-}

@@ -1,6 +1,7 @@
 package sshsig
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"crypto/rsa"
 	"encoding/base64"
@@ -48,7 +49,7 @@ func CheckKey(key ssh.PublicKey) error {
 	}
 	if _, ok := keyFormats[key.Type()]; !ok {
 		return keyError(RuleKeyType, key, fmt.Sprintf(
-			"keys of type %s are not accepted; use Ed25519, ECDSA, RSA of %d bits or more, or a security key", quote(key.Type()), minRSABits))
+			"keys of type %s are not accepted; use Ed25519, ECDSA, RSA of %d bits or more, or a security key", textcheck.Quote(key.Type(), textcheck.QuoteLength), minRSABits))
 	}
 	switch key.Type() {
 	case ssh.KeyAlgoRSA:
@@ -156,7 +157,7 @@ func parseKeyBlob(blob []byte) (ssh.PublicKey, error) {
 		return nil, keyError(RuleCertificate, nil, "certificates are not accepted; use the plain key")
 	}
 	if _, ok := keyFormats[name]; !ok {
-		return nil, keyError(RuleKeyType, nil, fmt.Sprintf("keys of type %s are not accepted", quote(name)))
+		return nil, keyError(RuleKeyType, nil, fmt.Sprintf("keys of type %s are not accepted", textcheck.Quote(name, textcheck.QuoteLength)))
 	}
 	key, err := ssh.ParsePublicKey(blob)
 	if err != nil {
@@ -204,7 +205,7 @@ func parseKeyFields(name, encoded string) (ssh.PublicKey, error) {
 		return nil, keyError(RuleCertificate, nil, "certificates are not accepted; use the plain key")
 	}
 	if _, ok := keyFormats[name]; !ok {
-		return nil, keyError(RuleKeyType, nil, fmt.Sprintf("expected a key type such as ssh-ed25519, found %s", quote(name)))
+		return nil, keyError(RuleKeyType, nil, fmt.Sprintf("expected a key type such as ssh-ed25519, found %s", textcheck.Quote(name, textcheck.QuoteLength)))
 	}
 	blob, ok := decodeBase64(encoded)
 	if !ok {

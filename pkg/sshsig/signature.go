@@ -1,6 +1,7 @@
 package sshsig
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -131,10 +132,10 @@ func (s *Signature) check() error {
 		return s.error(RuleNamespace, "the namespace is empty, too long or not printable")
 	}
 	if s.HashAlgorithm != HashSHA256 && s.HashAlgorithm != HashSHA512 {
-		return s.error(RuleHash, fmt.Sprintf("hash algorithm %s is not accepted; sha256 and sha512 are", quote(s.HashAlgorithm)))
+		return s.error(RuleHash, fmt.Sprintf("hash algorithm %s is not accepted; sha256 and sha512 are", textcheck.Quote(s.HashAlgorithm, textcheck.QuoteLength)))
 	}
 	if formats := keyFormats[s.PublicKey.Type()]; !slices.Contains(formats, s.Value.Format) {
-		return s.error(RuleSignatureFormat, fmt.Sprintf("format %s does not belong to a key of type %s", quote(s.Value.Format), s.PublicKey.Type()))
+		return s.error(RuleSignatureFormat, fmt.Sprintf("format %s does not belong to a key of type %s", textcheck.Quote(s.Value.Format, textcheck.QuoteLength), s.PublicKey.Type()))
 	}
 	return s.checkValue()
 }

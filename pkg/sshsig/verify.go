@@ -1,6 +1,7 @@
 package sshsig
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -27,7 +28,7 @@ func Sign(ctx context.Context, signer Signer, ns Namespace, message []byte) (*Si
 		return nil, fmt.Errorf("cannot sign: %w", err)
 	}
 	if !ns.Known() {
-		return nil, &VerifyError{Rule: RuleNamespace, Fingerprint: s.Fingerprint(), Detail: fmt.Sprintf("namespace %s is unknown", quote(string(ns)))}
+		return nil, &VerifyError{Rule: RuleNamespace, Fingerprint: s.Fingerprint(), Detail: fmt.Sprintf("namespace %s is unknown", textcheck.Quote(string(ns), textcheck.QuoteLength))}
 	}
 	value, err := signer.Sign(ctx, s.signedData(message))
 	if err != nil {
@@ -61,7 +62,7 @@ func Verify(message []byte, s *Signature, ns Namespace) error {
 		return err
 	}
 	if !ns.Known() || s.Namespace != ns {
-		return s.fail(RuleNamespace, fmt.Sprintf("made for namespace %s, not for %s", quote(string(s.Namespace)), quote(string(ns))))
+		return s.fail(RuleNamespace, fmt.Sprintf("made for namespace %s, not for %s", textcheck.Quote(string(s.Namespace), textcheck.QuoteLength), textcheck.Quote(string(ns), textcheck.QuoteLength)))
 	}
 	if isSecurityKey(s.PublicKey) && s.Value.Rest[0]&flagPresent == 0 {
 		return s.fail(RuleUserPresence, "made by a security key that nobody touched; sign again with a key made without no-touch-required")

@@ -11,6 +11,7 @@ import (
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // Init makes version 1 of a trust list, unsigned, of one signer who is admin and
@@ -111,7 +112,7 @@ func Add(signer Signer) Change {
 
 func (s *Signed) extend(there, added *Signer) error {
 	if added.Person != "" && added.Person != there.Person {
-		return s.fail(RulePerson, "", "%s is listed as the person %s, not %s; remove it first", there.Principal, quote(there.Person), quote(added.Person))
+		return s.fail(RulePerson, "", "%s is listed as the person %s, not %s; remove it first", there.Principal, textcheck.Quote(there.Person, textcheck.QuoteLength), textcheck.Quote(added.Person, textcheck.QuoteLength))
 	}
 	there.Keys = append(there.Keys, added.Keys...)
 	there.Emails = append(there.Emails, added.Emails...)
@@ -144,7 +145,7 @@ func Remove(name string) Change {
 			}
 			return nil
 		}
-		return s.fail(RuleUnlisted, "", "%s is neither a principal nor a key of the newest version", quote(name))
+		return s.fail(RuleUnlisted, "", "%s is neither a principal nor a key of the newest version", textcheck.Quote(name, textcheck.QuoteLength))
 	}
 }
 
@@ -186,10 +187,10 @@ func Set(name, value string) Change {
 		case flag != nil, name == "newItems":
 			err = strconv.ErrSyntax
 		default:
-			return s.fail(RuleMember, "", "%s is not a setting; the settings are threshold.approve, threshold.critical, threshold.admin, newItems, maxAge, allowSelfApproval, enforced, requireSignedCommits", quote(name))
+			return s.fail(RuleMember, "", "%s is not a setting; the settings are threshold.approve, threshold.critical, threshold.admin, newItems, maxAge, allowSelfApproval, enforced, requireSignedCommits", textcheck.Quote(name, textcheck.QuoteLength))
 		}
 		if err != nil {
-			return s.fail(RuleValue, "", "%s is not a value of %s", quote(value), name)
+			return s.fail(RuleValue, "", "%s is not a value of %s", textcheck.Quote(value, textcheck.QuoteLength), name)
 		}
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // A Side is one of the two trees that [CompareBase] compares.
@@ -218,7 +219,7 @@ func (c *comparison) recountProposers(r ref, it *ItemState) {
 	for _, person := range c.again.Proposers.of(j, r) {
 		recorded := func(name string) bool { return name == person || j.chain.Person(name) == person }
 		if !slices.ContainsFunc(r.item.Proposers, recorded) {
-			c.report(finding.ProposerMissing, c.head.State.place(it), "decision %s does not name %s, who brought this text in", r.entry.id.Short(), quote(person))
+			c.report(finding.ProposerMissing, c.head.State.place(it), "decision %s does not name %s, who brought this text in", r.entry.id.Short(), textcheck.Quote(person, textcheck.QuoteLength))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // A Proposal is what somebody wants to decide.
@@ -57,7 +58,7 @@ type RefusalError struct {
 	Rule   Rule
 	Key    surface.Key // the item; empty where it is about the whole
 	Detail string      // one sentence; input in it is quoted
-	Advice   string      // what to do next
+	Advice string      // what to do next
 }
 
 // Error implements error; it does not hold the hint.
@@ -65,7 +66,7 @@ func (e *RefusalError) Error() string {
 	if e.Key == (surface.Key{}) {
 		return fmt.Sprintf("%s [%s]", e.Detail, e.Rule)
 	}
-	return fmt.Sprintf("%s: %s [%s]", quote(e.Key.String()), e.Detail, e.Rule)
+	return fmt.Sprintf("%s: %s [%s]", textcheck.Quote(e.Key.String(), textcheck.QuoteLength), e.Detail, e.Rule)
 }
 
 // Hint says what to do next.
@@ -189,9 +190,9 @@ func (s *State) refusal(r ref, standing standing, signer *Signer, key string) er
 	case notApprover:
 		return &RefusalError{Rule: RuleNotApprover, Detail: fmt.Sprintf("%s has not the role approver", signer.Principal), Advice: "ask an approver, or an admin for the role"}
 	case notAllowed:
-		return &RefusalError{Rule: RuleNotAllowed, Key: r.item.Key, Detail: fmt.Sprintf("the patterns of %s do not allow the server %s with the target %s", signer.Principal, quote(r.item.Server), quote(s.judge.target(r.item.Server))), Advice: "ask an approver of this server"}
+		return &RefusalError{Rule: RuleNotAllowed, Key: r.item.Key, Detail: fmt.Sprintf("the patterns of %s do not allow the server %s with the target %s", signer.Principal, textcheck.Quote(r.item.Server, textcheck.QuoteLength), textcheck.Quote(s.judge.target(r.item.Server), textcheck.QuoteLength)), Advice: "ask an approver of this server"}
 	case proposer:
-		return &RefusalError{Rule: RuleProposer, Key: r.item.Key, Detail: fmt.Sprintf("%s proposed this text", quote(signer.Person)), Advice: "ask another approver: nobody approves what they proposed; a commit that only has the name is named with approve --not-mine COMMIT"}
+		return &RefusalError{Rule: RuleProposer, Key: r.item.Key, Detail: fmt.Sprintf("%s proposed this text", textcheck.Quote(signer.Person, textcheck.QuoteLength)), Advice: "ask another approver: nobody approves what they proposed; a commit that only has the name is named with approve --not-mine COMMIT"}
 	}
 	return nil
 }

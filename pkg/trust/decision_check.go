@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 func (s *Statement) fail(rule Rule, path, format string, args ...any) error {
@@ -24,16 +25,16 @@ func (s *Statement) fail(rule Rule, path, format string, args ...any) error {
 func (s *Statement) Check() error {
 	action, known := actions[s.Action]
 	if !known {
-		return s.fail(RuleAction, "statement.action", "%s is not an action", quote(string(s.Action)))
+		return s.fail(RuleAction, "statement.action", "%s is not an action", textcheck.Quote(string(s.Action), textcheck.QuoteLength))
 	}
 	if s.Repository.IsZero() || s.Trust.IsZero() {
 		return s.fail(RuleValue, "statement", "a statement names its repository and its trust version")
 	}
-	if !cleanPath(s.Lockfile) {
-		return s.fail(RuleValue, "statement.lockfile", "%s is not a path from the folder that holds .agentgateway, with slashes", quote(s.Lockfile))
+	if !lockfile.CleanPath(s.Lockfile) {
+		return s.fail(RuleValue, "statement.lockfile", "%s is not a path from the folder that holds .agentgateway, with slashes", textcheck.Quote(s.Lockfile, textcheck.QuoteLength))
 	}
 	if sshsig.CheckPrincipal(s.By) != nil {
-		return s.fail(RulePrincipal, "statement.by", "%s is not one literal lower-case name", quote(s.By))
+		return s.fail(RulePrincipal, "statement.by", "%s is not one literal lower-case name", textcheck.Quote(s.By, textcheck.QuoteLength))
 	}
 	if len(s.Reason) > maxReason || s.At < 0 || s.At > maxTime {
 		return s.fail(RuleValue, "statement", "the reason has more than %d bytes, or the time is none", maxReason)
@@ -61,12 +62,6 @@ func isCommit(id string) bool {
 	return strings.Trim(id, "0123456789abcdef") == "" && (len(id) == 40 || len(id) == 64)
 }
 
-// cleanPath reports a relative path with slashes that is its own shortest form
-// and stays below its folder.
-func cleanPath(p string) bool {
-	return p != "" && path.Clean(p) == p && !path.IsAbs(p) && p != "." && p != ".." && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
-}
-
 // kindHas says of each kind whether it has a name, a digest and a gateway digest.
 var kindHas = map[surface.Kind]struct{ name, digest, gateway bool }{
 	surface.KindServer:           {false, false, false},
@@ -81,7 +76,7 @@ var kindHas = map[surface.Kind]struct{ name, digest, gateway bool }{
 func (s *Statement) checkItem(path string, it *Item, server bool) error {
 	has, known := kindHas[it.Kind]
 	if !known {
-		return s.fail(RuleValue, path+".kind", "%s is not a kind of item", quote(string(it.Kind)))
+		return s.fail(RuleValue, path+".kind", "%s is not a kind of item", textcheck.Quote(string(it.Kind), textcheck.QuoteLength))
 	}
 	if server != (it.Kind == surface.KindServer) {
 		return s.fail(RuleAction, path+".kind", "the action %s is not for the kind %s", s.Action, it.Kind)

@@ -98,7 +98,7 @@ type ChainError struct {
 	Rule    Rule
 	Version int    // the number of the version; 0 where it is about the whole chain
 	Detail  string // one sentence; input in it is quoted
-	Advice    string // what to do next
+	Advice  string // what to do next
 	Err     error  // the [*FormatError] behind it, or nil
 }
 

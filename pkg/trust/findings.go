@@ -64,7 +64,7 @@ func ListFindings(c *Chain, folder string) []finding.Finding {
 func people(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = quote(name)
+		quoted[i] = textcheck.Quote(name, textcheck.QuoteLength)
 	}
 	if len(quoted) == 0 {
 		return "nobody"
@@ -172,7 +172,7 @@ func (c *collector) ledger() {
 		}
 		for i := range st.Items {
 			if r := (ref{entry: e, item: &st.Items[i]}); st.Lockfile == c.s.input.Path && !c.s.judge.couldEver(r) {
-				c.decision(id, finding.DecisionInvalid, "nobody who signed it may decide about "+quote(r.item.Key.String()))
+				c.decision(id, finding.DecisionInvalid, "nobody who signed it may decide about "+textcheck.Quote(r.item.Key.String(), textcheck.QuoteLength))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // future is how far ahead of the clock a decision may be dated.
@@ -117,7 +118,7 @@ func (j *judge) judgeEntry(e *entry) *verdict {
 		v.code, v.detail = finding.DecisionInvalid, fmt.Sprintf("no key that signed it is listed in trust version %d, which it names", made+1)
 		return v
 	case !signed:
-		v.code, v.detail = finding.DecisionInvalid, fmt.Sprintf("it says that it is by %s, who has not signed it", quote(s.By))
+		v.code, v.detail = finding.DecisionInvalid, fmt.Sprintf("it says that it is by %s, who has not signed it", textcheck.Quote(s.By, textcheck.QuoteLength))
 		return v
 	case at.After(j.now.Add(future)):
 		v.code, v.detail = finding.DecisionFuture, fmt.Sprintf("it is dated %s, more than ten minutes ahead", at.UTC().Format(time.RFC3339))
@@ -138,7 +139,7 @@ func (j *judge) foreign(s *Statement) (finding.Code, string) {
 	case s.Repository != j.chain.Repository():
 		return finding.StatementForeign, "it was made in another repository"
 	case s.Lockfile != j.lockfile:
-		return finding.StatementForeign, fmt.Sprintf("it was made for the lockfile %s", quote(s.Lockfile))
+		return finding.StatementForeign, fmt.Sprintf("it was made for the lockfile %s", textcheck.Quote(s.Lockfile, textcheck.QuoteLength))
 	}
 	return "", ""
 }

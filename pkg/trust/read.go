@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // A parser reads the strict formats of this package.
@@ -71,7 +71,7 @@ func (p *parser) objectWith(optional []field, fields ...field) error {
 				return nil
 			}
 		}
-		return p.fail(RuleMember, "the format has no member %s here: it is a mistake, or the file was written by a newer version", quote(string(key)))
+		return p.fail(RuleMember, "the format has no member %s here: it is a mistake, or the file was written by a newer version", textcheck.Quote(string(key), textcheck.QuoteLength))
 	})
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p *parser) literal(want string) func() error {
 		at := p.r.Offset()
 		s, err := p.r.String()
 		if err == nil && s != want {
-			err = p.failAt(at, RuleType, "%s in place of %q", quote(s), want)
+			err = p.failAt(at, RuleType, "%s in place of %q", textcheck.Quote(s, textcheck.QuoteLength), want)
 		}
 		return err
 	}
@@ -291,17 +291,4 @@ func sameForm(subject string, raw, written []byte) error {
 		return &FormatError{Subject: subject, Rule: RuleForm, Detail: "not the one form of what it says"}
 	}
 	return nil
-}
-
-// quote makes text from an input safe to print, and short.
-func quote(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return strconv.QuoteToASCII(s)
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strconv.QuoteToASCII(s[:cut]) + "…"
 }

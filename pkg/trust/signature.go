@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"agentgateway-lock/pkg/sshsig"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // A Verifier tells which key signed a message. It is safe for concurrent use.
@@ -129,7 +130,7 @@ func mergeSignatures(v Verifier, message []byte, ns sshsig.Namespace, a, b [][]b
 func fingerprint(key string) string {
 	parsed, _, err := sshsig.ParsePublicKey([]byte(key))
 	if err != nil {
-		return quote(key)
+		return textcheck.Quote(key, textcheck.QuoteLength)
 	}
 	return sshsig.Fingerprint(parsed)
 }

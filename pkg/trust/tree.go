@@ -13,6 +13,7 @@ import (
 	"agentgateway-lock/pkg/internal/parallel"
 	"agentgateway-lock/pkg/lockfile"
 	"agentgateway-lock/pkg/surface"
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // An Authority is what a tree says about who may decide and what was decided.
@@ -114,9 +115,9 @@ type DecisionError struct {
 // Error implements error.
 func (e *DecisionError) Error() string {
 	if e.More > 0 {
-		return fmt.Sprintf("%d files are no decisions that verify, first %s: %v", e.More+1, quote(e.Path), e.Err)
+		return fmt.Sprintf("%d files are no decisions that verify, first %s: %v", e.More+1, textcheck.Quote(e.Path, textcheck.QuoteLength), e.Err)
 	}
-	return fmt.Sprintf("%s is no decision that verifies: %v", quote(e.Path), e.Err)
+	return fmt.Sprintf("%s is no decision that verifies: %v", textcheck.Quote(e.Path, textcheck.QuoteLength), e.Err)
 }
 
 // Unwrap returns Err.
@@ -144,7 +145,7 @@ func ReadVersions(fsys fs.FS, folder string) ([]File, error) {
 	for _, e := range entries {
 		n, ok := ParseVersionPath(path.Join(VersionFolder, e.Name()))
 		if !ok {
-			return nil, &ChainError{Rule: RuleStray, Detail: quote(path.Join(VersionFolder, e.Name())) + " is no trust version, by its name", Advice: "remove it: the folder holds 1.json, 2.json and so on"}
+			return nil, &ChainError{Rule: RuleStray, Detail: textcheck.Quote(path.Join(VersionFolder, e.Name()), textcheck.QuoteLength) + " is no trust version, by its name", Advice: "remove it: the folder holds 1.json, 2.json and so on"}
 		}
 		data, err := bounded.File(fsys, path.Join(folder, e.Name()), MaxVersionSize)
 		if err != nil {
@@ -195,7 +196,7 @@ func Twin(ours, name string) error {
 	if name == own || len(name) != len(own) || !strings.EqualFold(name, own) { // ours is ASCII
 		return nil
 	}
-	return &ChainError{Rule: RuleTwin, Detail: fmt.Sprintf("%s differs from %s by case alone, and is the same on some systems", quote(path.Join(path.Dir(ours), name)), ours), Advice: "remove it with git"}
+	return &ChainError{Rule: RuleTwin, Detail: fmt.Sprintf("%s differs from %s by case alone, and is the same on some systems", textcheck.Quote(path.Join(path.Dir(ours), name), textcheck.QuoteLength), ours), Advice: "remove it with git"}
 }
 
 // A place is one file of the decisions folder.

@@ -64,7 +64,7 @@ func ascending[E any](list []E, order func(a, b E) int) bool {
 
 func (s *Signed) checkSigner(path string, signer *Signer, keys map[string]string) error {
 	if err := sshsig.CheckPrincipal(signer.Principal); err != nil {
-		return s.fail(RulePrincipal, path+".principal", "%s is not one literal lower-case name (a-z, 0-9 and ._+-@, such as alice@example.com)", quote(signer.Principal))
+		return s.fail(RulePrincipal, path+".principal", "%s is not one literal lower-case name (a-z, 0-9 and ._+-@, such as alice@example.com)", textcheck.Quote(signer.Principal, textcheck.QuoteLength))
 	}
 	if err := checkPerson(signer.Person); err != nil {
 		return s.fail(RulePerson, path+".person", "%v", err)
@@ -91,7 +91,7 @@ func (s *Signed) checkSigner(path string, signer *Signer, keys map[string]string
 	}
 	for _, role := range signer.Roles {
 		if role != Admin && role != Approver && role != Deployer {
-			return s.fail(RuleRole, path+".roles", "%s is not a role; the roles are admin, approver, deployer", quote(string(role)))
+			return s.fail(RuleRole, path+".roles", "%s is not a role; the roles are admin, approver, deployer", textcheck.Quote(string(role), textcheck.QuoteLength))
 		}
 	}
 	if len(signer.Servers) > MaxPatterns || !ascending(signer.Servers, cmp.Compare) {
@@ -99,7 +99,7 @@ func (s *Signed) checkSigner(path string, signer *Signer, keys map[string]string
 	}
 	for i, pattern := range signer.Servers {
 		if pattern == "" || len(pattern) > maxName || strings.Contains(pattern, "**") {
-			return s.fail(RulePattern, fmt.Sprintf("%s.servers[%d]", path, i), "%s is not a pattern: a name in which * means any characters", quote(pattern))
+			return s.fail(RulePattern, fmt.Sprintf("%s.servers[%d]", path, i), "%s is not a pattern: a name in which * means any characters", textcheck.Quote(pattern, textcheck.QuoteLength))
 		}
 	}
 	return nil
@@ -108,10 +108,10 @@ func (s *Signed) checkSigner(path string, signer *Signer, keys map[string]string
 // checkPerson holds that a person's name can be told from another by looking.
 func checkPerson(name string) error {
 	if name == "" || len(name) > maxName || strings.TrimSpace(name) != name {
-		return fmt.Errorf("%s is not the name of a person: 1 to %d bytes, without spaces around it", quote(name), maxName)
+		return fmt.Errorf("%s is not the name of a person: 1 to %d bytes, without spaces around it", textcheck.Quote(name, textcheck.QuoteLength), maxName)
 	}
 	if strings.ContainsFunc(name, textcheck.Invisible) {
-		return fmt.Errorf("%s holds characters that a reader cannot see", quote(name))
+		return fmt.Errorf("%s holds characters that a reader cannot see", textcheck.Quote(name, textcheck.QuoteLength))
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (s *Signed) checkPersons() error {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, group := range textcheck.ConfusableNames(names) {
-		return s.fail(RulePerson, "signed.signers", "the persons %s and %s look alike", quote(names[group[0]]), quote(names[group[1]]))
+		return s.fail(RulePerson, "signed.signers", "the persons %s and %s look alike", textcheck.Quote(names[group[0]], textcheck.QuoteLength), textcheck.Quote(names[group[1]], textcheck.QuoteLength))
 	}
 	return nil
 }
@@ -150,11 +150,11 @@ func (s *Signed) checkEmails() error {
 		for k, email := range signer.Emails {
 			path := fmt.Sprintf("%s[%d]", path, k)
 			if !isEmail(email) {
-				return s.fail(RuleEmail, path, "%s is not an email in lower case, such as alice@example.com", quote(email))
+				return s.fail(RuleEmail, path, "%s is not an email in lower case, such as alice@example.com", textcheck.Quote(email, textcheck.QuoteLength))
 			}
 			plain := PlainEmail(email)
 			if person, there := owner[plain]; there && person != signer.Person {
-				return s.fail(RuleDuplicate, path, "the email %s is that of %s already", quote(email), quote(person))
+				return s.fail(RuleDuplicate, path, "the email %s is that of %s already", textcheck.Quote(email, textcheck.QuoteLength), textcheck.Quote(person, textcheck.QuoteLength))
 			}
 			owner[plain] = signer.Person
 		}
@@ -216,7 +216,7 @@ func (s *Signed) checkCheckpoint() error {
 		return nil
 	}
 	if !isCommit(c.Commit) {
-		return s.fail(RuleValue, "signed.checkpoint.commit", "%s is not the full id of a commit", quote(c.Commit))
+		return s.fail(RuleValue, "signed.checkpoint.commit", "%s is not the full id of a commit", textcheck.Quote(c.Commit, textcheck.QuoteLength))
 	}
 	if c.Lockfile.IsZero() || c.Reason == "" || len(c.Reason) > maxReason {
 		return s.fail(RuleValue, "signed.checkpoint", "a checkpoint names the digest of the lockfile and a reason of at most %d bytes", maxReason)

@@ -1,6 +1,7 @@
 package sigstore
 
 import (
+	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"context"
 	"crypto"
@@ -61,7 +62,7 @@ func (in *instance) post(ctx context.Context, url string, header http.Header, bo
 	case err != nil:
 		return nil, fmt.Errorf("reading the answer of %s: %w", url, err)
 	case response.StatusCode != want:
-		return nil, fmt.Errorf("%s answered %d: %s", url, response.StatusCode, quote(strings.TrimSpace(string(answer))))
+		return nil, fmt.Errorf("%s answered %d: %s", url, response.StatusCode, textcheck.Quote(strings.TrimSpace(string(answer)), 200))
 	case len(answer) > maxAnswer:
 		return nil, fmt.Errorf("the answer of %s has more than %d bytes", url, maxAnswer)
 	}

@@ -15,6 +15,7 @@ import (
 	"net/url"
 
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/textcheck"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
@@ -121,7 +122,7 @@ func (s *Signer) check() error {
 	}
 	for _, text := range []string{s.Fulcio, s.Rekor, s.Timestamp} {
 		if text != "" && !private(text) {
-			return notSet(quote(text)+" is not an https URL", "use the https URL of the Sigstore instance, without a user name")
+			return notSet(textcheck.Quote(text, 200)+" is not an https URL", "use the https URL of the Sigstore instance, without a user name")
 		}
 	}
 	return nil

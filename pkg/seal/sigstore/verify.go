@@ -5,10 +5,10 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"fmt"
-	"strconv"
 	"time"
 
 	"agentgateway-lock/pkg/seal"
+	"agentgateway-lock/pkg/textcheck"
 
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
@@ -63,7 +63,7 @@ func readRoot(text []byte) (*root.TrustedRoot, error) {
 	material, err := root.NewTrustedRootFromJSON(text)
 	switch {
 	case err != nil:
-		return nil, fail(seal.RuleRoot, hintRoot, err, "the trusted root cannot be read: %s", quote(err.Error()))
+		return nil, fail(seal.RuleRoot, hintRoot, err, "the trusted root cannot be read: %s", textcheck.Quote(err.Error(), 200))
 	case len(material.FulcioCertificateAuthorities()) == 0:
 		return nil, fail(seal.RuleRoot, hintRoot, nil, "the trusted root lists no certificate authority")
 	case len(material.RekorLogs())+len(material.TimestampingAuthorities()) == 0:
@@ -85,14 +85,14 @@ func readBundle(text, lockfile []byte) (*bundle.Bundle, *x509.Certificate, error
 		err = b.UnmarshalJSON(text)
 	}
 	if err != nil {
-		return nil, nil, fail(seal.RuleContent, hintSeal, err, "it is not a Sigstore bundle: %s", quote(err.Error()))
+		return nil, nil, fail(seal.RuleContent, hintSeal, err, "it is not a Sigstore bundle: %s", textcheck.Quote(err.Error(), 200))
 	}
 	if b.GetMessageSignature() == nil {
 		return nil, nil, fail(seal.RuleContent, hintSeal, nil, "it holds a DSSE envelope, not a signature over the lockfile")
 	}
 	content, err := b.VerificationContent()
 	if err != nil {
-		return nil, nil, fail(seal.RuleContent, hintSeal, err, "its certificate cannot be read: %s", quote(err.Error()))
+		return nil, nil, fail(seal.RuleContent, hintSeal, err, "its certificate cannot be read: %s", textcheck.Quote(err.Error(), 200))
 	}
 	if content.Certificate() == nil {
 		return nil, nil, fail(seal.RuleContent, hintSeal, nil, "it was signed with a bare key, which names nobody")
@@ -109,11 +109,11 @@ func checkIdentity(signer *x509.Certificate, policy *seal.SigstorePolicy) error 
 	summary, err := certificate.SummarizeCertificate(signer)
 	switch {
 	case err != nil:
-		return fail(seal.RuleIdentity, hintSigners, err, "its certificate cannot be read: %s", quote(err.Error()))
+		return fail(seal.RuleIdentity, hintSigners, err, "its certificate cannot be read: %s", textcheck.Quote(err.Error(), 200))
 	case summary.SubjectAlternativeName != policy.Identity:
-		return fail(seal.RuleIdentity, hintSigners, nil, "it was made by %s, not by %s", quote(summary.SubjectAlternativeName), quote(policy.Identity))
+		return fail(seal.RuleIdentity, hintSigners, nil, "it was made by %s, not by %s", textcheck.Quote(summary.SubjectAlternativeName, 200), textcheck.Quote(policy.Identity, 200))
 	case summary.Issuer != policy.Issuer:
-		return fail(seal.RuleIssuer, hintSigners, nil, "its signer was vouched for by %s, not by %s", quote(summary.Issuer), quote(policy.Issuer))
+		return fail(seal.RuleIssuer, hintSigners, nil, "its signer was vouched for by %s, not by %s", textcheck.Quote(summary.Issuer, 200), textcheck.Quote(policy.Issuer, 200))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func newVerifier(material *root.TrustedRoot) (*verify.Verifier, error) {
 	}
 	verifier, err := verify.NewVerifier(material, options...)
 	if err != nil {
-		return nil, fail(seal.RuleRoot, hintRoot, err, "the trusted root cannot be used: %s", quote(err.Error()))
+		return nil, fail(seal.RuleRoot, hintRoot, err, "the trusted root cannot be used: %s", textcheck.Quote(err.Error(), 200))
 	}
 	return verifier, nil
 }
@@ -160,7 +160,7 @@ func checkSignature(b *bundle.Bundle, lockfile []byte, material *root.TrustedRoo
 	}
 	identity, err := verify.NewShortCertificateIdentity(policy.Issuer, "", policy.Identity, "")
 	if err != nil {
-		return fail(seal.RulePolicy, hintSigners, err, "the policy cannot be used: %s", quote(err.Error()))
+		return fail(seal.RulePolicy, hintSigners, err, "the policy cannot be used: %s", textcheck.Quote(err.Error(), 200))
 	}
 	result, err := verifier.Verify(b, verify.NewPolicy(verify.WithArtifact(bytes.NewReader(lockfile)), verify.WithCertificateIdentity(identity)))
 	if err != nil {
@@ -179,19 +179,10 @@ func checkSignature(b *bundle.Bundle, lockfile []byte, material *root.TrustedRoo
 func explain(verifier *verify.Verifier, b *bundle.Bundle, whole error) error {
 	logged, err := verifier.VerifyTransparencyLogInclusion(b)
 	if err != nil {
-		return fail(seal.RuleLog, hintSeal, err, "no transparency log of the trusted root proves it: %s", quote(err.Error()))
+		return fail(seal.RuleLog, hintSeal, err, "no transparency log of the trusted root proves it: %s", textcheck.Quote(err.Error(), 200))
 	}
 	if _, err := verifier.VerifyObserverTimestamps(b, logged); err != nil {
-		return fail(seal.RuleTime, hintSeal, err, "nothing that the trusted root lists says when it was made: %s", quote(err.Error()))
+		return fail(seal.RuleTime, hintSeal, err, "nothing that the trusted root lists says when it was made: %s", textcheck.Quote(err.Error(), 200))
 	}
-	return fail(seal.RuleSignature, hintSeal, whole, "it does not fit this lockfile and trusted root: %s", quote(whole.Error()))
-}
-
-// quote makes text from an input safe to print, and short.
-func quote(s string) string {
-	const most = 200
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + "…"
-	}
-	return strconv.Quote(s)
+	return fail(seal.RuleSignature, hintSeal, whole, "it does not fit this lockfile and trusted root: %s", textcheck.Quote(whole.Error(), 200))
 }
