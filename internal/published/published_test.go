@@ -1,11 +1,11 @@
 package published
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -59,14 +59,14 @@ func TestOnePlace(t *testing.T) {
 		t.Skipf("no list of files: %v", err)
 	}
 	address := regexp.MustCompile(`(?i)[a-z0-9-]+\.[a-z]{2,}/[\w-]+/agentgateway-lock\b[^\s"'` + "`" + `)]*`)
-	for _, name := range bytes.Split(bytes.TrimRight(out, "\x00"), []byte{0}) {
-		text, err := os.ReadFile(filepath.Join(root, string(name)))
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			continue // removed, and not committed yet
 		}
-		for _, m := range address.FindAll(text, -1) {
-			whole := "https://" + string(m)
-			if Repository != "" && (whole == Repository || bytes.HasPrefix([]byte(whole), []byte(Repository+"/"))) || Image != "" && bytes.HasPrefix(m, []byte(Image)) {
+		for _, m := range address.FindAllString(string(text), -1) {
+			whole := "https://" + m
+			if Repository != "" && (whole == Repository || strings.HasPrefix(whole, Repository+"/")) || Image != "" && strings.HasPrefix(m, Image) {
 				continue
 			}
 			t.Errorf("%s names the address %s, which is not that of this package", name, m)

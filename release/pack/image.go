@@ -29,7 +29,7 @@ func (r *release) image() error {
 		return err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, b := range r.binaries {
 		if b.Goos != "linux" {
 			continue

@@ -60,10 +60,7 @@ func (r *release) wheel(b binary, tags []string) error {
 	if published.Repository != "" {
 		metadata += "Project-URL: Repository, " + published.Repository + "\n"
 	}
-	wheel := "Wheel-Version: 1.0\nGenerator: " + name + "\nRoot-Is-Purelib: false\n"
-	for _, tag := range tags {
-		wheel += "Tag: py3-none-" + tag + "\n"
-	}
+	wheel := "Wheel-Version: 1.0\nGenerator: " + name + "\nRoot-Is-Purelib: false\nTag: py3-none-" + strings.Join(tags, "\nTag: py3-none-") + "\n"
 	files := []file{
 		program,
 		{name: module + "/__init__.py", data: initPy},
