@@ -4,7 +4,6 @@
 package approved
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"golang.org/x/crypto/ssh"
 

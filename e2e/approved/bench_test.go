@@ -1,7 +1,6 @@
 package approved_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/lockfile"

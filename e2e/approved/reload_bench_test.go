@@ -1,7 +1,6 @@
 package approved_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"

@@ -1,10 +1,11 @@
 package bench_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/drift"
 	"agentgateway-lock/pkg/lockfile"

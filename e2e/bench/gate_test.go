@@ -1,7 +1,6 @@
 package bench_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/canonical"

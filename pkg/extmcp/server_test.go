@@ -179,7 +179,7 @@ func TestCallsWaitForTheirTurn(t *testing.T) {
 		t.Errorf("%d bytes of calls that wait were taken", n)
 	}
 	go func() {
-		for range w.begun { //nolint:revive // each is let
+		for range w.begun { // each is let go
 		}
 	}()
 	close(w.let)

@@ -120,12 +120,7 @@ func byEra(methods map[string]*method) map[string]*method {
 
 // has reports whether a result of the era may have the member.
 func (m *method) has(era Era, member []byte) bool {
-	for _, name := range m.members[era] {
-		if name == string(member) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.members[era], string(member))
 }
 
 // A Hook is one method that the gateway has to be configured to ask about, and in

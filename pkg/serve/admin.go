@@ -37,9 +37,10 @@ func (d *Daemon) guardAdmin(next http.Handler) http.Handler {
 		}
 		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 		_, notAddress := netip.ParseAddr(host)
+		named := host == "localhost" || own != "" && strings.EqualFold(host, own)
 		origin := r.Header.Get("Origin")
 		switch {
-		case !isSocket && notAddress != nil && host != "localhost" && !(own != "" && strings.EqualFold(host, own)):
+		case !isSocket && notAddress != nil && !named:
 			writeJSON(w, http.StatusMisdirectedRequest, map[string]string{"error": "ask by address, localhost, or the name that --admin gives"})
 		case origin != "" && origin != "http://"+r.Host:
 			writeJSON(w, http.StatusForbidden, map[string]string{"error": "a request of another origin"})

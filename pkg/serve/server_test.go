@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -308,6 +309,31 @@ func TestNothingIsReadBeforeTheSecret(t *testing.T) {
 	if n := written.Load(); n > 2<<20 {
 		t.Errorf("%d bytes of what was not allowed were taken", n)
 	}
+}
+
+// A line of the deny file that names nothing may be meant for something: the
+// processor is not ready until it is right. The first line counts, too, where an
+// editor has put its mark before it.
+func TestALineThatDeniesNothingBlocksReadiness(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deny")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("\ufefffiles/echo\n")
+	d := daemon(t, newRepository(t, false), func(c *serve.DaemonConfig) { c.Deny = file })
+	ready(t, d)
+	if denied := d.Refresher().Denied(); len(denied) != 1 || denied[0].Text != "files/echo" {
+		t.Errorf("denied are %v", denied)
+	}
+	write("files/echo\nfile/add\n")
+	waitUntil(t, "the misspelt line blocks", func() bool {
+		ok, reasons := d.Ready()
+		return !ok && slices.ContainsFunc(reasons, func(r serve.Reason) bool { return r.Code == "deny-unknown" && r.Blocks })
+	})
+	write("files/echo\nfiles/add\n")
+	ready(t, d)
 }
 
 // A page in somebody's browser reaches the admin server by no name of its own, and
