@@ -18,15 +18,18 @@ fi
 export CGO_ENABLED=0 GOFLAGS= GORELEASER_CURRENT_TAG="${version}"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 HOMEPAGE=$(sed -n 's/^\tRepository = "\(.*\)"$/\1/p' internal/published/published.go)
-export SOURCE_DATE_EPOCH HOMEPAGE CYCLONEDX
+export SOURCE_DATE_EPOCH HOMEPAGE
 umask 022
+own=$(mktemp -d)
+trap 'rm -rf "${own}"' EXIT
+ln -s "${CYCLONEDX}" "${own}/cyclonedx-gomod"
+export PATH="${own}:${PATH}"
 
 # The manual and the completion scripts, by the program itself.
 made=.cache/release
 rm -rf "${made}"
 mkdir -p "${made}"
-program=$(mktemp -d)/agentgateway-lock
-trap 'rm -rf "$(dirname "${program}")"' EXIT
+program=${own}/agentgateway-lock
 go build -trimpath -buildvcs=false -ldflags "-X main.version=${version#v}" -o "${program}" ./cmd/agentgateway
 "${program}" man >"${made}/agentgateway-lock.1"
 "${program}" completion bash >"${made}/agentgateway-lock.bash"
