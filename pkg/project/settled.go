@@ -29,7 +29,7 @@ type settling struct {
 	file     *lockfile.File
 
 	askedRemote bool
-	facts    settled.Facts
+	facts       settled.Facts
 	// asHead tells whether the configurations name for a server what HEAD's do.
 	asHead func(server string) bool
 }

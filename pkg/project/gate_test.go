@@ -1,0 +1,147 @@
+package project
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentgateway-lock/cmd/mockupstream/upstream"
+	"agentgateway-lock/pkg/finding"
+)
+
+// onBranch is a world with a lockfile on main, and a branch that is checked out.
+func onBranch(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.configure("some-server")
+	w.lock()
+	w.commit("first")
+	w.git("checkout", "-q", "-b", "topic")
+	return w
+}
+
+var offline = GateOptions{Offline: true}
+
+// TestGateLockfile holds what the gate asks of the lockfile by itself.
+func TestGateLockfile(t *testing.T) {
+	w := newWorld(t)
+	w.configure("some-server")
+	w.expect("none", offline, 1, false, finding.LockfileMissing)
+	w = onBranch(t)
+	w.git("rm", "-q", "-r", "agentgateway.lock", ".agentgateway")
+	w.commit("removed")
+	w.expect("removed", offline, 1, false, finding.LockfileRemoved)
+}
+
+// TestGateHashes holds that hashes and copies are recomputed, and that nothing is
+// started where they fail.
+func TestGateHashes(t *testing.T) {
+	w := onBranch(t)
+	text := w.read("agentgateway.lock")
+	i := strings.Index(text, `"digest": "`) + len(`"digest": "`)
+	w.write("agentgateway.lock", text[:i]+strings.Repeat("1", 64)+text[i+64:])
+	w.commit("another digest")
+	rep := w.expect("another digest", GateOptions{}, 1, false, finding.DefinitionMismatch)
+	if !strings.Contains(rep.Subject, "no server was contacted") {
+		t.Errorf("the subject is %q", rep.Subject)
+	}
+}
+
+// TestGateBase holds the rules against going back.
+func TestGateBase(t *testing.T) {
+	w := onBranch(t)
+	if _, err := w.open().Lock(t.Context(), LockOptions{Exclude: []string{"prompts"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("narrower")
+	w.expect("covers less", offline, 1, false, finding.CoverageReduced)
+
+	w = onBranch(t)
+	w.git("mv", "agentgateway.lock", "agentgate.lock")
+	w.commit("the original name")
+	w.expect("the other name", offline, 1, false, finding.LockfileRemoved)
+
+	w = onBranch(t)
+	if _, err := w.open().Lock(t.Context(), LockOptions{Include: []string{"resources"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("wider")
+	w.expect("covers more", offline, 0, false)
+	w.git("checkout", "-q", "main")
+	w.git("merge", "-q", "--no-ff", "-m", "merge", "topic")
+	w.git("checkout", "-q", "-b", "back")
+	w.git("checkout", "-q", "main~1", "--", "agentgateway.lock")
+	w.commit("back")
+	w.expect("an older one", offline, 1, false, finding.LockfileOlder, finding.CoverageReduced)
+}
+
+// TestGateCommitted holds that what is judged is what is committed, as a regular file.
+func TestGateCommitted(t *testing.T) {
+	w := onBranch(t)
+	w.commit("more")
+	w.edit("agentgateway.lock", `"generatedBy": "`, `"generatedBy": "x`)
+	w.expect("not what is committed", offline, 1, false, finding.LockfileSymlink)
+}
+
+// TestGateDrift holds that a live surface that differs fails, and that a server that
+// cannot be listed is no pass.
+func TestGateDrift(t *testing.T) {
+	w := newWorld(t)
+	w.configure("some-server")
+	w.lock()
+	w.commit("first")
+	w.expect("as locked", GateOptions{}, 0, true)
+	w.change = func(s *upstream.Server) error { return s.Describe("echo", "Other words.") }
+	w.expect("other words", GateOptions{}, 1, true, finding.DescriptionChanged)
+	w.expect("other words, where only critical fails", GateOptions{CompareOptions: CompareOptions{FailOn: finding.Critical}}, 0, true, finding.DescriptionChanged)
+	w.change = func(*upstream.Server) error { return errors.New("no such program") }
+	w.expect("cannot be started", GateOptions{}, 3, true, finding.ServerUnreachable)
+	w.change, w.memory = nil, memoryState{}
+	w.expect("not settled", GateOptions{CompareOptions: CompareOptions{FailOn: finding.Critical}}, 3, false, finding.SourceNew)
+}
+
+// TestGatePush holds the base of a push to the default branch: what was there before,
+// and where that is gone, a word about it.
+func TestGatePush(t *testing.T) {
+	w := newWorld(t)
+	w.configure("some-server")
+	w.lock()
+	before := w.commit("first")
+	if _, err := w.open().Lock(t.Context(), LockOptions{Exclude: []string{"prompts"}}); err != nil {
+		t.Fatal(err)
+	}
+	after := w.commit("narrower")
+	const zero = "0000000000000000000000000000000000000000"
+	push := func(ref, before string) {
+		w.event("push", ref, w.git("rev-parse", "HEAD"), `{"before":"`+before+`","repository":{"default_branch":"main"}}`)
+	}
+	push("refs/heads/main", before)
+	w.expect("a push to main", offline, 1, false, finding.CoverageReduced)
+	push("refs/heads/main", zero)
+	w.expect("the first push", offline, 0, false)
+	push("refs/heads/main", strings.Repeat("1", 40))
+	w.expect("a push onto what the clone lacks", offline, 3, false, finding.HistoryShallow)
+	push("refs/heads/main", "main")
+	w.expect("a name in place of a commit", offline, 3, false, finding.HistoryShallow)
+	w.git("reset", "-q", "--hard", before)
+	push("refs/heads/main", after)
+	w.expect("a push that takes a lockfile out", offline, 1, false, finding.HistoryRewritten)
+	w.git("commit", "-q", "--allow-empty", "-m", "other")
+	other := w.git("rev-parse", "HEAD")
+	w.git("reset", "-q", "--hard", before)
+	push("refs/heads/main", other)
+	rep := w.expect("a push that takes nothing of it out", offline, 0, false)
+	if !slices.ContainsFunc(rep.Findings, func(f finding.Finding) bool { return f.Code == finding.HistoryRewritten }) {
+		t.Errorf("nothing is said: %+v", rep.Findings)
+	}
+	// On another branch before is what its author pushed.
+	w.git("checkout", "-q", "-b", "topic")
+	if _, err := w.open().Lock(t.Context(), LockOptions{Exclude: []string{"prompts"}}); err != nil {
+		t.Fatal(err)
+	}
+	first := w.commit("narrower")
+	w.commit("second")
+	push("refs/heads/topic", first)
+	w.expect("a second push to a branch", offline, 1, false, finding.CoverageReduced)
+}
