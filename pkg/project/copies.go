@@ -79,10 +79,8 @@ func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
 		return nil, &hintError{fmt.Errorf("%q is neither a server nor an item of one", item), "the servers are: " + joinOrNone(names)}
 	}
 	f := &Found{Server: file.Server(server), Kind: surface.KindServer, Name: name}
-	if name != "" || kind != "" {
-		if err := f.pick(kind); err != nil {
-			return nil, err
-		}
+	if err := f.choose(kind); err != nil {
+		return nil, err
 	}
 	if c, ok := lockfile.NewLayout(file).Copy(surface.Key{Server: server, Kind: f.Kind, Name: f.Name}); ok {
 		f.Copy, _ = p.store.ReadCopy(c.Path) // said to be not at hand where it cannot be read
@@ -90,9 +88,12 @@ func (p *Project) Find(item string, kind surface.Kind) (*Found, error) {
 	return f, nil
 }
 
-// pick finds the item of f's name. Instructions and the source go by the word for
-// their kind, and by the kind alone.
-func (f *Found) pick(kind surface.Kind) error {
+// choose finds the item of f's name, the whole server where there is none.
+// Instructions and the source go by the word for their kind, and by the kind alone.
+func (f *Found) choose(kind surface.Kind) error {
+	if f.Name == "" && kind == "" {
+		return nil
+	}
 	var found []lockfile.Locked
 	var kinds []surface.Kind
 	for it := range f.Server.Items() {
