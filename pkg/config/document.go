@@ -243,7 +243,7 @@ func (f *file) geminiSettings(root *node) {
 	}
 	if command := lists.get("serverCommand"); command != nil {
 		words := &node{kind: array, line: command.line}
-		for _, word := range strings.Fields(command.text) {
+		for word := range strings.FieldsSeq(command.text) {
 			words.items = append(words.items, &node{kind: text, line: command.line, text: word})
 		}
 		entry := &node{kind: object, line: command.line, members: []member{{"command", command.line, words}}}

@@ -96,12 +96,23 @@ func (e *entry) template(m member) template {
 	}
 	t, err := readTemplate(e.dialect(), e.rooted(s))
 	if err != nil {
-		e.bad(m.line, "%s: %v", m.key, err)
+		e.bad(m.line, "%s: %v%s", m.key, err, e.inStead())
 	}
 	if len(t) > 0 {
 		t[0].line = m.line
 	}
 	return t
+}
+
+// inStead says how the client of an entry refers to a variable.
+func (e *entry) inStead() string {
+	switch {
+	case e.file == nil:
+		return ""
+	case e.file.client.variable == "":
+		return "; " + e.file.client.name + " expands no variables"
+	}
+	return fmt.Sprintf("; %s writes %s for a variable", e.file.client.name, fmt.Sprintf(e.file.client.variable, "VAR"))
 }
 
 // rooted puts the folder of a plugin or extension in place of the names that their

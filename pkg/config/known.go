@@ -58,7 +58,7 @@ func Clients() []Client {
 func (s *spelling) fields() []string {
 	var out []string
 	for _, member := range []string{s.command, s.args, s.env, s.cwd, s.http, s.sse, s.headers} {
-		if member != "" && !(len(out) > 0 && out[len(out)-1] == member) {
+		if member != "" && (len(out) == 0 || out[len(out)-1] != member) {
 			out = append(out, member)
 		}
 	}

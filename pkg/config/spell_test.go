@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -142,8 +143,8 @@ func (c *client) file(name string, container []string, entry map[string]any) str
 		entry["name"] = "a"
 		value = []any{entry}
 	}
-	for i := len(container) - 1; i >= 0; i-- {
-		value = map[string]any{container[i]: value}
+	for _, member := range slices.Backward(container) {
+		value = map[string]any{member: value}
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -192,7 +193,8 @@ func TestEveryClientSpellsOneServer(t *testing.T) {
 			if entry == nil {
 				continue
 			}
-			name, container := "", c.containers[r.IntN(len(c.containers))]
+			var name string
+			container := c.containers[r.IntN(len(c.containers))]
 			if len(container) > 1 && container[1] == "{root}" {
 				container = c.containers[0]
 			}

@@ -169,7 +169,7 @@ func input(id string) *reference {
 func braces(inside string) (*reference, error) {
 	spelled := "${" + inside + "}"
 	if strings.ContainsAny(inside, "{$") {
-		return nil, fmt.Errorf("a reference is inside another, which clients read differently")
+		return nil, fmt.Errorf("in %s a reference is inside another, which clients read differently", quoteReference(inside))
 	}
 	if what, ok := predefined[inside]; ok {
 		return &reference{what: what, spelled: spelled}, nil
@@ -190,10 +190,25 @@ func braces(inside string) (*reference, error) {
 	name, fallback, hasDefault := strings.Cut(inside, ":-")
 	ref, err := variable(name)
 	if err != nil {
-		return nil, fmt.Errorf("a reference that starts with ${ is of no kind that is known here: use ${VAR} or ${VAR:-default}")
+		return nil, fmt.Errorf("the reference %s is of no kind that is known here", quoteReference(inside))
 	}
 	ref.fallback, ref.hasDefault, ref.spelled = fallback, hasDefault, spelled
 	return ref, nil
+}
+
+// maxQuoted bounds what an error shows of a reference, in bytes.
+const maxQuoted = 60
+
+// quoteReference is a reference as an error shows it: without what may be a secret.
+func quoteReference(inside string) string {
+	shown := mask(inside, findRuns("", inside))
+	if name, value, ok := strings.Cut(inside, ":-"); ok {
+		shown = name + ":-" + mask(value, findRuns(name, value))
+	}
+	if len(shown) > maxQuoted {
+		shown = strings.ToValidUTF8(shown[:maxQuoted], "") + "…"
+	}
+	return fmt.Sprintf("%q", "${"+shown+"}")
 }
 
 // String is the template as it stands in a source.

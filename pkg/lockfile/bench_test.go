@@ -1,7 +1,6 @@
 package lockfile_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 

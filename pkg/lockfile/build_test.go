@@ -1,7 +1,6 @@
 package lockfile_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 

@@ -1,11 +1,11 @@
 package lockfile
 
 import (
-	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
 
 	"agentgateway-lock/pkg/canonical"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 

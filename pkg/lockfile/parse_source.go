@@ -1,9 +1,10 @@
 package lockfile
 
 import (
-	"agentgateway-lock/pkg/source"
 	"slices"
 	"strings"
+
+	"agentgateway-lock/pkg/source"
 )
 
 // ofURL are the members of a source that is reached by URL; all others but those

@@ -1,7 +1,6 @@
 package lockfile_test
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"
 	"agentgateway-lock/pkg/lockfile"
+	"agentgateway-lock/pkg/source"
 	"agentgateway-lock/pkg/surface"
 )
 
