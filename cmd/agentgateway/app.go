@@ -31,8 +31,10 @@ type app struct {
 	ctx     context.Context
 	program string
 	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer
+	stdout  io.Writer // a printer, in a run
+	stderr  io.Writer // the same
+	rawOut  io.Writer // standard output, for what is escaped already
+	rawErr  io.Writer // standard error, for the same
 	getenv  func(string) (string, bool)
 	environ []string
 
@@ -92,6 +94,7 @@ func exit(code int) error {
 
 // run parses args, runs the command and returns the exit code.
 func (a *app) run(args []string) (code int) {
+	a.wrap()
 	switch { // what people try first
 	case len(args) == 0:
 		args = []string{"--help"}

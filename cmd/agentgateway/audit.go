@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"agentgateway-lock/pkg/audit"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/project"
+	"agentgateway-lock/pkg/report"
 	"agentgateway-lock/pkg/sshsig"
 	"agentgateway-lock/pkg/textcheck"
 )
@@ -158,6 +161,7 @@ type auditShowCmd struct {
 	ID        string `arg:"" help:"The decision, or the first 16 digits of its id or more."`
 	Statement bool   `xor:"what" help:"Print the exact bytes that are signed."`
 	Signature int    `xor:"what" placeholder:"N" help:"Print the armored signature number N, from 1."`
+	Output    string `placeholder:"FILE" help:"With --statement or --signature: write it to a file."`
 }
 
 func (c *auditShowCmd) Run(a *app, g *globals) error {
@@ -170,8 +174,10 @@ func (c *auditShowCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	out := d.Format()
+	var out []byte
 	switch {
+	default:
+		return a.printJSONText(d.Format())
 	case c.Statement:
 		out = d.Statement.Canonical()
 	case c.Signature != 0:
@@ -184,7 +190,14 @@ func (c *auditShowCmd) Run(a *app, g *globals) error {
 		}
 		out = signature.Armor()
 	}
-	_, err = a.stdout.Write(out)
+	if c.Output != "" {
+		return project.WriteFile(c.Output, out)
+	}
+	if !bytes.Equal(report.SafeJSON(out), out) {
+		return &exitError{code: exitBadRun, err: errors.New("what is signed holds characters that a terminal or a CI runner would obey, so it is not printed"),
+			hint: "write it to a file with --output FILE, or look at it without --statement"}
+	}
+	_, err = a.rawOut.Write(out)
 	return err
 }
 

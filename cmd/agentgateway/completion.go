@@ -19,7 +19,7 @@ type completionCmd struct {
 func (c *completionCmd) Run(a *app) error {
 	commands := commandWords(a.model.Node, "")
 	script := map[string]func(string, []commandWord) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Shell]
-	_, err := fmt.Fprint(a.stdout, script(a.program, commands))
+	_, err := fmt.Fprint(a.rawOut, script(a.program, commands))
 	return err
 }
 

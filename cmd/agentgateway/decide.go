@@ -48,11 +48,11 @@ func (c *reviewCmd) Run(a *app, g *globals) error {
 	}
 	switch {
 	case c.Format == "json":
-		err = report.ReviewJSON(a.stdout, page)
+		err = report.ReviewJSON(a.rawOut, page)
 	case len(r.Items) == 0:
 		_, err = fmt.Fprintln(a.stdout, nothingWaits)
 	case c.Format == "markdown":
-		err = report.ReviewMarkdown(a.stdout, page)
+		err = report.ReviewMarkdown(a.rawOut, page)
 	default:
 		err = a.reviewText(page, c.pagerFlags, c.Items)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,12 +81,4 @@ func (a *app) readInput(file string) ([]byte, error) {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
 	return raw, nil
-}
-
-// printJSON prints v as indented JSON with all that a terminal could obey
-// escaped by the encoding.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

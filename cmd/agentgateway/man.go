@@ -13,7 +13,7 @@ type manCmd struct{}
 func (manCmd) Run(a *app) error {
 	m := &manual{}
 	m.page(a.program, a.model)
-	_, err := fmt.Fprint(a.stdout, m.String())
+	_, err := fmt.Fprint(a.rawOut, m.String())
 	return err
 }
 

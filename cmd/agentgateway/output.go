@@ -80,7 +80,7 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 		}
 		err = a.paged(flags, func(w io.Writer) error { return report.Text(w, r, opts) })
 	} else {
-		err = renderers[f.Format](a.stdout, r)
+		err = renderers[f.Format](a.rawOut, r)
 	}
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *app) output(r *report.Report, f outputFlags) error {
 // textOptions fits text to the terminal, where standard output is one.
 func (a *app) textOptions() report.TextOptions {
 	opts := report.TextOptions{Color: a.env("NO_COLOR") == "" && (forced(a.env("FORCE_COLOR")) || forced(a.env("CLICOLOR_FORCE")))}
-	f, ok := a.stdout.(*os.File)
+	f, ok := a.rawOut.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return opts
 	}
@@ -159,7 +159,7 @@ func (a *app) githubOutputs(r *report.Report, format string) error {
 		return nil
 	}
 	if format != "github" {
-		if err := report.GitHub(a.stderr, r); err != nil {
+		if err := report.GitHub(a.rawErr, r); err != nil {
 			return err
 		}
 	}

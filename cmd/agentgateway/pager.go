@@ -20,7 +20,7 @@ type pagerFlags struct {
 
 // isTerminal reports whether standard output is one.
 func (a *app) isTerminal() bool {
-	f, ok := a.stdout.(*os.File)
+	f, ok := a.rawOut.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -29,7 +29,7 @@ func (a *app) isTerminal() bool {
 func (a *app) paged(f pagerFlags, write func(io.Writer) error) error {
 	pager := a.pager()
 	if f.NoPager || pager == "" || !a.isTerminal() {
-		return write(a.stdout)
+		return write(a.rawOut)
 	}
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -41,7 +41,7 @@ func (a *app) paged(f pagerFlags, write func(io.Writer) error) error {
 	}
 	// An interrupt is for the pager, whose user may still be reading.
 	cmd := exec.CommandContext(context.WithoutCancel(a.ctx), words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), a.stdout, a.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), a.rawOut, a.rawErr
 	cmd.Env = slices.Clone(a.environ)
 	for _, preset := range []string{"LESS=FRX", "LV=-c"} { // as git does
 		if name, _, _ := strings.Cut(preset, "="); a.env(name) == "" {
@@ -49,7 +49,7 @@ func (a *app) paged(f pagerFlags, write func(io.Writer) error) error {
 		}
 	}
 	if err := cmd.Start(); err != nil {
-		_, err := a.stdout.Write(text.Bytes())
+		_, err := a.rawOut.Write(text.Bytes())
 		return err
 	}
 	_ = cmd.Wait() // how a reader ends the pager says nothing of the run

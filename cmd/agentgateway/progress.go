@@ -17,8 +17,8 @@ import (
 // newProgress returns what shows the steps of a run on standard error: lines in
 // place on a terminal, else a line as a server begins and one as it ends.
 func (a *app) newProgress() *progress {
-	p := &progress{out: a.stderr, now: a.now, size: func() (int, int) { return 0, 0 }}
-	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && a.env("TERM") != "dumb" {
+	p := &progress{out: a.rawErr, now: a.now, size: func() (int, int) { return 0, 0 }}
+	if f, ok := a.rawErr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && a.env("TERM") != "dumb" {
 		p.color = a.env("NO_COLOR") == ""
 		p.size = func() (width, height int) {
 			width, height, _ = term.GetSize(int(f.Fd()))

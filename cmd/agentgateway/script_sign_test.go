@@ -41,6 +41,7 @@ func withSignCommands(commands map[string]scriptCommand) map[string]scriptComman
 		"event":     cmdEvent,
 		"hostmerge": cmdHostMerge,
 		"oddtrees":  cmdOddTrees,
+		"printed":   cmdPrinted,
 	})
 	return all
 }

@@ -120,8 +120,7 @@ func (c *bundleCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	if c.File == "-" {
-		_, err = a.stdout.Write(data)
-		return err
+		return a.printJSONText(data)
 	}
 	if err := project.WriteFile(c.File, data); err != nil {
 		return err

@@ -150,9 +150,9 @@ func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
 			return none, fmt.Errorf("%s is negative", d.flag)
 		}
 	}
-	var handler slog.Handler = slog.NewTextHandler(a.stderr, nil)
+	var handler slog.Handler = slog.NewTextHandler(a.rawErr, nil)
 	if c.LogFormat == "json" {
-		handler = slog.NewJSONHandler(a.stderr, nil)
+		handler = slog.NewJSONHandler(a.rawErr, nil)
 	}
 	log := slog.New(handler)
 	config := serve.DaemonConfig{
@@ -165,7 +165,7 @@ func (c *serveCmd) config(a *app, g *globals) (serve.DaemonConfig, error) {
 			Address: c.Listen, SecretFile: c.SecretFile, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA,
 			InsecureLoopback: c.InsecureLoopback,
 		},
-		Admin: c.Admin, VerdictLog: a.stderr, Log: log,
+		Admin: c.Admin, VerdictLog: a.rawErr, Log: log,
 	}
 	if c.Probe > 0 {
 		config.Prober = serve.NewProber(serve.ProbeOptions{

@@ -73,6 +73,7 @@ const (
 	DefinitionForm      Code = "definition-form"
 	DefinitionStray     Code = "definition-stray"
 	LockfileRemoved     Code = "lockfile-removed"
+	AttributesHide      Code = "attributes-hide"
 	CoverageReduced     Code = "coverage-reduced"
 	LockfileOlder       Code = "lockfile-older"
 	HistoryShallow      Code = "history-shallow"
@@ -202,6 +203,7 @@ var codes = []Description{
 	{DefinitionForm, Warning, false, "The readable copy of a definition has its hashes, but is not written as the tool writes it: what a reviewer saw may not be what was hashed.", "Run `agentgateway lock`."},
 	{DefinitionStray, Note, false, "A file in the definitions folder belongs to no item.", "Remove it, or run `agentgateway lock`."},
 	{LockfileRemoved, Critical, false, "The base has a lockfile and this tree has none.", "Restore the lockfile."},
+	{AttributesHide, Critical, false, "A .gitattributes file hides what changes in the lockfile, a copy or a decision, or makes git convert its bytes.", "Remove the attribute, or narrow its pattern; `agentgateway init` writes the lines that are needed."},
 	{CoverageReduced, Critical, false, "An entry covers less, or is less exact, than on the base.", "Run `agentgateway lock` without `--exclude`."},
 	{LockfileOlder, Critical, false, "The lockfile is an older one of the base's history.", "Merge the base, then run `agentgateway lock`."},
 	{HistoryRewritten, Warning, false, "A push took earlier commits, with another lockfile or other decisions, out of the branch, so nothing says what it changed; the state is judged by itself.", "Look at what was taken out, and push it again where it belongs there."},

@@ -112,6 +112,11 @@ func (p *Project) gateLockfile(ctx context.Context, base *Base, rep *report.Repo
 	}
 	rep.Findings = append(rep.Findings, p.checkFile(file)...)
 	rep.Findings = append(rep.Findings, p.secondLockfiles(ctx)...)
+	hidden, err := p.hidden(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	rep.Findings = append(rep.Findings, hidden...)
 	if base.Known() {
 		rep.Findings = append(rep.Findings, p.checkCommitted(ctx)...)
 		rep.Findings = append(rep.Findings, p.otherOnBase(ctx, base)...)

@@ -134,9 +134,18 @@ func writeJSON(w io.Writer, v any, indent string) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	text := textcheck.EscapeUnicode(make([]byte, 0, b.Len()+b.Len()/8), b.String(), textcheck.KeepLines)
-	_, err := w.Write(defuseJSON(text))
+	_, err := w.Write(SafeJSON(b.Bytes()))
 	return err
+}
+
+// WriteJSON writes a value as indented JSON that is safe in a terminal and in the log
+// of a CI runner.
+func WriteJSON(w io.Writer, v any) error { return writeJSON(w, v, "  ") }
+
+// SafeJSON returns a text that is JSON with everything in its strings escaped that a
+// reader cannot see, or a CI runner would obey. It says the same.
+func SafeJSON(text []byte) []byte {
+	return defuseJSON(textcheck.EscapeUnicode(make([]byte, 0, len(text)+len(text)/8), string(text), textcheck.KeepLines))
 }
 
 // defuseJSON spells as an escape the first hash of what a CI runner reads as a
