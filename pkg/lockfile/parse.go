@@ -75,7 +75,9 @@ func (p *parser) unknown(key []byte) error {
 }
 
 // object reads an object whose members are read by member, and adds their names
-// to the paths of errors.
+// to the paths of errors. It is a second reader of objects beside
+// [canonical.Reader.Fields]: a lockfile has an object for each of ten thousand items,
+// and a list of fields for each would be most of what a parse allocates.
 func (p *parser) object(member func(key []byte) error) error {
 	return p.r.Object(func(key []byte) error {
 		if err := member(key); err != nil {

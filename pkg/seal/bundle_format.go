@@ -118,20 +118,11 @@ type bundleParser struct {
 	b *Bundle
 }
 
-// object reads an object that has exactly the named members.
-func (p *bundleParser) object(members map[string]func() error) error {
-	start := p.r.Offset()
-	seen := 0
-	err := p.r.Object(func(key []byte) error {
-		read, ok := members[string(key)]
-		if !ok {
-			return p.r.Refuse(p.r.Offset(), canonical.RuleShape, "the format has no member %s here", textcheck.Quote(key, textcheck.QuoteLength))
-		}
-		seen++
-		return read()
-	})
-	if err == nil && seen != len(members) { // the reader refuses one that stands twice
-		return p.r.Refuse(start, canonical.RuleShape, "of the %d members that must be here %d are", len(members), seen)
+// object reads an object that has exactly the given members.
+func (p *bundleParser) object(members ...canonical.Field) error {
+	err := p.r.Fields(members...)
+	if wrong, ok := errors.AsType[*canonical.FieldError](err); ok {
+		return p.r.Refuse(wrong.At, canonical.RuleShape, "%v", wrong)
 	}
 	return err
 }
@@ -147,17 +138,17 @@ func (p *bundleParser) bytes(into *[]byte) func() error {
 func (p *bundleParser) whole() error {
 	var kind string
 	b := p.b
-	err := p.object(map[string]func() error{
-		"type":         p.bundleType,
-		"path":         p.string(&b.Path),
-		"lockfile":     p.bytes(&b.Lockfile),
-		"trust":        p.trust,
-		"decisions":    p.decisions,
-		"instructions": p.instructions,
-		"seal": func() error {
-			return p.object(map[string]func() error{"kind": p.string(&kind), "text": p.bytes(&b.Seal.Data)})
-		},
-	})
+	err := p.object(
+		canonical.Field{Name: "type", Read: p.bundleType},
+		canonical.Field{Name: "path", Read: p.string(&b.Path)},
+		canonical.Field{Name: "lockfile", Read: p.bytes(&b.Lockfile)},
+		canonical.Field{Name: "trust", Read: p.trust},
+		canonical.Field{Name: "decisions", Read: p.decisions},
+		canonical.Field{Name: "instructions", Read: p.instructions},
+		canonical.Field{Name: "seal", Read: func() error {
+			return p.object(canonical.Field{Name: "kind", Read: p.string(&kind)}, canonical.Field{Name: "text", Read: p.bytes(&b.Seal.Data)})
+		}},
+	)
 	b.Seal.Kind = Require(kind)
 	return err
 }

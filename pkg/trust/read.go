@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"agentgateway-lock/pkg/canonical"
@@ -57,40 +58,24 @@ func (p *parser) object(fields ...field) error { return p.objectWith(nil, fields
 // optional, in any order. A member that may be left out is left out where it is
 // empty, so that the object has one form.
 func (p *parser) objectWith(optional []field, fields ...field) error {
-	start := p.r.Offset()
-	required := len(fields)
-	fields = append(fields, optional...)
-	seen := 0
-	err := p.r.Object(func(key []byte) error {
-		for _, f := range fields {
-			if f.name == string(key) {
-				seen |= 1 << slot(fields, f.name)
-				if err := f.read(); err != nil {
-					return p.within(f.name, err)
-				}
-				return nil
+	all := make([]canonical.Field, 0, len(fields)+len(optional))
+	for i, f := range slices.Concat(fields, optional) {
+		all = append(all, canonical.Field{Name: f.name, Optional: i >= len(fields), Read: func() error {
+			if err := f.read(); err != nil {
+				return p.within(f.name, err)
 			}
-		}
-		return p.fail(RuleMember, "the format has no member %s here: it is a mistake, or the file was written by a newer version", textcheck.Quote(string(key), textcheck.QuoteLength))
-	})
-	if err != nil {
-		return err
+			return nil
+		}})
 	}
-	for i, f := range fields[:required] {
-		if seen&(1<<i) == 0 {
-			return p.failAt(start, RuleMissing, "the member %s is missing", f.name)
+	err := p.r.Fields(all...)
+	if wrong, ok := errors.AsType[*canonical.FieldError](err); ok {
+		rule := RuleMember
+		if wrong.Missing {
+			rule = RuleMissing
 		}
+		return p.failAt(wrong.At, rule, "%v", wrong)
 	}
-	return nil
-}
-
-func slot(fields []field, name string) int {
-	for i, f := range fields {
-		if f.name == name {
-			return i
-		}
-	}
-	return -1
+	return err
 }
 
 // array reads a list of at most limit elements.
