@@ -25,6 +25,10 @@ trap 'rm -rf "${own}"' EXIT
 ln -s "${CYCLONEDX}" "${own}/cyclonedx-gomod"
 export PATH="${own}:${PATH}"
 
+# An apk takes the time and the mode of its script from the file.
+chmod 755 release/files/postinstall.sh
+touch -d "@${SOURCE_DATE_EPOCH}" release/files/postinstall.sh
+
 # The manual and the completion scripts, by the program itself.
 made=.cache/release
 rm -rf "${made}"
