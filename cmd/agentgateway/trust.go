@@ -50,6 +50,7 @@ func (c *trustInitCmd) Run(a *app, g *globals) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n", textcheck.Terminal(change.Principal), committed(change.Commit))
+	fmt.Fprintf(a.stdout, "While one person is listed, one key decides everything, also what its holder proposed.\n")
 	fmt.Fprintf(a.stdout, "`%s trust add` lists another person;\n`%[1]s review` shows what waits for a decision.\n\n", a.program)
 	return a.pin(change)
 }
@@ -192,7 +193,36 @@ func (a *app) nextVersion(g *globals, f signFlags, subject string, changes func(
 		return err
 	}
 	fmt.Fprintf(a.stdout, "Wrote version %d of the list%s.\n\n", change.Version, committed(change.Commit))
+	if list, err := p.TrustList(); err == nil && len(change.Waiting) == 0 {
+		if n, _ := list.Chain.Version(list.Chain.Len() - 1); n != nil && n.Signed.Persons(trust.Approver) != list.Chain.Current().Signed.Persons(trust.Approver) {
+			a.adviseThresholds(list.Chain.Current())
+		}
+	}
 	return a.pin(change)
+}
+
+// adviseThresholds says, once another person may approve, which threshold protects
+// against what.
+func (a *app) adviseThresholds(v *trust.Version) {
+	switch n := v.Signed.Persons(trust.Approver); {
+	case n == 2:
+		fmt.Fprint(a.stdout, `Two persons may approve now, and nobody what they proposed. One key is enough for
+what its holder did not propose. A threshold of 2 waits for a third person: what one
+of two proposes only the other can sign.
+
+`)
+	case n > 2 && v.Signed.Thresholds.Approve == 1:
+		fmt.Fprintf(a.stdout, `%d persons may approve now. What a threshold protects against:
+  threshold.approve=2   one stolen key, and an approver who writes another author
+                        into a commit, for every text
+  threshold.critical=2  the same for sources and for changes graded critical; one key
+                        still approves other words
+  newItems=critical     new tools, prompts and templates need threshold.critical too
+  threshold.admin=2     one stolen key of an admin, with which anybody could be listed
+Set one with: %s trust set threshold.approve=2
+
+`, n, a.program)
+	}
 }
 
 type trustRemoveCmd struct {

@@ -189,9 +189,9 @@ func (c *comparison) added(e *entry) {
 	}
 }
 
-// recount finds again what a new decision records of its texts: of those that are
-// locked, and of others that it has put in force, since what was in force once is
-// what later texts are held against.
+// recount finds again what a new decision records of its texts, whether they are
+// locked or not and whether it counts yet or not: once it is on the base, what it
+// records is taken.
 func (c *comparison) recount(e *entry) {
 	s := c.head.State
 	for i := range e.decision.Statement.Items {
@@ -200,12 +200,10 @@ func (c *comparison) recount(e *entry) {
 		if it == nil || r.item.Digest.IsZero() || s.judge == nil {
 			continue
 		}
-		locked := it.Digest == r.item.Digest
-		if n := it.history.node(e.id); !locked && (n == nil || !n.counts) {
-			continue
-		}
 		c.recountProposers(r, it)
-		if r.action().puts() && c.again.Grade != nil {
+		n := it.history.node(e.id)
+		never := n != nil && n.overtaken && !n.counts
+		if r.action().puts() && c.again.Grade != nil && !never {
 			c.regrade(r, it)
 		}
 	}

@@ -159,7 +159,7 @@ func (s *State) admissible(action Action, st *ItemState, it *Item, before *effec
 // approvedOnce reports whether a decision that counts put the digests in force.
 func (h *history) approvedOnce(digest, gateway canonical.Digest) bool {
 	return slices.ContainsFunc(h.nodes, func(n node) bool {
-		return n.counts && n.action().puts() && n.item.Digest == digest && n.item.GatewayDigest == gateway
+		return n.effective && n.item.Digest == digest && n.item.GatewayDigest == gateway
 	})
 }
 

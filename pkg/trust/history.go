@@ -28,6 +28,8 @@ type history struct {
 type node struct {
 	ref
 	counts bool
+	// effective says that it counts and has put its digest in force.
+	effective bool
 	// overtaken says that a decision that counts came after it.
 	overtaken bool
 	after     effect
@@ -201,6 +203,7 @@ func (h *history) fold(j *judge) {
 		n.fresh = len(n.after.last) == 0
 		if n.counts = j.counts(n.ref) && (n.action() != Rollback || h.approvedBefore(at, n)); n.counts {
 			n.after.apply(&n.ref)
+			n.effective = n.after.approved == &n.ref
 			n.after.remember(&n.ref, j)
 		}
 	}
@@ -213,8 +216,8 @@ func (h *history) fold(j *judge) {
 	}
 }
 
-// approvedBefore reports whether a decision before a rollback counts and approved
-// the digest that it goes back to. Proposers may go back, since the text was
+// approvedBefore reports whether a decision before a rollback has put the digest in
+// force that it goes back to; one that counted while the item was disabled has not. Proposers may go back, since the text was
 // approved by others; so a rollback puts nothing in force that never was.
 func (h *history) approvedBefore(at map[canonical.Digest]int, n *node) bool {
 	seen := map[canonical.Digest]bool{}
@@ -226,7 +229,7 @@ func (h *history) approvedBefore(at map[canonical.Digest]int, n *node) bool {
 		}
 		seen[id] = true
 		before := &h.nodes[at[id]]
-		if before.counts && before.action().puts() && before.item.Digest == n.item.Digest && before.item.GatewayDigest == n.item.GatewayDigest {
+		if before.effective && before.item.Digest == n.item.Digest && before.item.GatewayDigest == n.item.GatewayDigest {
 			return true
 		}
 		next = append(next, before.item.Previous...)

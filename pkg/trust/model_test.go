@@ -180,7 +180,7 @@ func (m *model) counts(id canonical.Digest, item surface.Key) bool {
 	m.reach(id, item, before)
 	delete(before, id)
 	for o := range before {
-		if e := m.decisions[o]; (e.action == Approve || e.action == Rollback) && e.about[item].digest == d.about[item].digest && m.counts(o, item) {
+		if e := m.decisions[o]; (e.action == Approve || e.action == Rollback) && e.about[item].digest == d.about[item].digest && m.at(o, item).by == o {
 			return true
 		}
 	}
@@ -426,7 +426,7 @@ func (m *model) overtaken(id canonical.Digest, item surface.Key) bool {
 func (m *model) everApproved(item surface.Key, digest canonical.Digest) bool {
 	return slices.ContainsFunc(m.about(item), func(id canonical.Digest) bool {
 		d := m.decisions[id]
-		return (d.action == Approve || d.action == Rollback) && d.about[item].digest == digest && m.counts(id, item)
+		return (d.action == Approve || d.action == Rollback) && d.about[item].digest == digest && m.at(id, item).by == id
 	})
 }
 

@@ -96,7 +96,7 @@ func (h *history) behind(refs []ref) []ref {
 		}
 		for i := range h.nodes {
 			n := &h.nodes[i]
-			if n.counts && n.action().puts() && n.item.Digest == r.item.Digest && n.item.GatewayDigest == r.item.GatewayDigest {
+			if n.effective && n.item.Digest == r.item.Digest && n.item.GatewayDigest == r.item.GatewayDigest {
 				out = append(out, n.ref)
 			}
 		}

@@ -330,8 +330,7 @@ func (s *State) GradeOfNew(kind surface.Kind) finding.Grade {
 func (s *State) EverInForce(t Text) bool {
 	it := s.byKey[t.Key]
 	return it != nil && slices.ContainsFunc(it.history.nodes, func(n node) bool {
-		tookEffect := len(n.after.last) == 1 && n.after.last[0].entry == n.entry
-		return tookEffect && n.item.Text() == t
+		return n.effective && n.item.Text() == t
 	})
 }
 

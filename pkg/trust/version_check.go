@@ -181,8 +181,8 @@ func PlainEmail(email string) string {
 	return email
 }
 
-// persons counts the different persons that have a role.
-func (s *Signed) persons(role Role) int {
+// Persons counts the different persons that have a role.
+func (s *Signed) Persons(role Role) int {
 	seen := map[string]bool{}
 	for i := range s.Signers {
 		if s.Signers[i].Has(role) {
@@ -202,7 +202,7 @@ func (s *Signed) checkThresholds() error {
 		{"critical", s.Thresholds.Critical, Approver},
 		{"admin", s.Thresholds.Admin, Admin},
 	} {
-		if have := s.persons(t.role); t.n < 1 || t.n > have {
+		if have := s.Persons(t.role); t.n < 1 || t.n > have {
 			return s.fail(RuleThreshold, "signed.thresholds."+t.name,
 				"the threshold is %d, and must be from 1 to the number of different persons with the role %s, which is %d", t.n, t.role, have)
 		}
