@@ -116,7 +116,7 @@ func (c *core) denials() []string {
 // probe lists a server as the processor's own probe does.
 func (c *core) probe(up *upstream.Server) surface.Surface {
 	c.t.Helper()
-	target := crawl.Target{Name: "probe", Transport: source.HTTP, URL: up.URL(), AllowPrivate: true}
+	target := crawl.Endpoint{Name: "probe", Transport: source.HTTP, URL: up.URL(), AllowPrivate: true}
 	session, err := crawl.New(crawl.Options{ClientName: "probe"}).Open(context.Background(), target)
 	if err != nil {
 		c.t.Fatal(err)

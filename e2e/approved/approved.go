@@ -130,7 +130,7 @@ func (r *Repository) Root() *canonical.Digest {
 // Lock lists a server that is reached by URL and writes the lockfile.
 func (r *Repository) Lock(ctx context.Context, name, url string) error {
 	src := &source.Source{Transport: source.HTTP, URL: url, AllowPrivate: true}
-	session, err := crawl.New(crawl.Options{}).Open(ctx, crawl.Target{Name: name, Transport: source.HTTP, URL: url, AllowPrivate: true})
+	session, err := crawl.New(crawl.Options{}).Open(ctx, crawl.Endpoint{Name: name, Transport: source.HTTP, URL: url, AllowPrivate: true})
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func BenchmarkRatio(b *testing.B) {
 			w.must(err)
 			w.must(repo.Close())
 			audit := time.Since(start)
-			if r.Violation != nil || r.Decisions != benchDecisions || r.Commits != benchCommits-1 || len(r.Evidence) != benchDecisions+1 {
+			if r.Violation != nil || r.Decisions != benchDecisions || r.Commits != benchCommits-1 || len(r.Facts) != benchDecisions+1 {
 				b.Fatalf("violation %v, %d decisions, %d commits", r.Violation, r.Decisions, r.Commits)
 			}
 			peak := readPeak()

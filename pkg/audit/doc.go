@@ -24,7 +24,7 @@
 // for the item until a decision names both, and the report lists it as a
 // [Conflict].
 //
-// Signatures of commits are evidence beside decisions, which are the gate. They
+// Signatures of commits are commit facts beside decisions, which are the gate. They
 // are reported, and judged only under the rule requireSignedCommits. Of a commit
 // that changes no judged file nothing but its tree and parents is read.
 //

@@ -103,7 +103,7 @@ func TestAttack23Forms(t *testing.T) {
 		r, err := Verify(t.Context(), repo, Options{Now: testNow, Root: w.root()})
 		w.must(err)
 		w.must(repo.Close())
-		if r.Violation != nil || r.Decisions != 1 || len(r.Evidence) != 2 || r.Evidence[1].Signature != SignedByListed {
+		if r.Violation != nil || r.Decisions != 1 || len(r.Facts) != 2 || r.Facts[1].Signature != SignedByListed {
 			t.Errorf("%s: the report is %+v", name, r)
 		}
 	}

@@ -26,7 +26,7 @@ type judge struct {
 type outcome struct {
 	violation *Violation
 	conflicts []Conflict
-	evidence  *Evidence // nil for a commit that is not judged
+	facts     *CommitFacts // nil for a commit that is not judged
 }
 
 // A trial is the judgement of one step.
@@ -161,14 +161,14 @@ func (t *trial) commit(ctx context.Context) error {
 			first = c.Len()
 		}
 	}
-	e, err := evidence(ctx, t.lib.repo, t.node.ID, listedIn(t.chain, first))
+	e, err := commitFacts(ctx, t.lib.repo, t.node.ID, listedIn(t.chain, first))
 	if err != nil {
 		if v := broken(t.node.ID, "", err); v != nil {
 			return v
 		}
 		return err
 	}
-	t.out.evidence = &e
+	t.out.facts = &e
 	if e.Signature == SignedByListed || !t.mustBeSigned() {
 		return nil
 	}

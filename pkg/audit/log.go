@@ -31,7 +31,7 @@ const (
 // An Event is one thing that a commit did, in the form of the JSON of audit log.
 type Event struct {
 	Type   EventType    `json:"event"`
-	Commit Evidence     `json:"commit"`
+	Commit CommitFacts  `json:"commit"`
 	Item   *surface.Key `json:"item,omitempty"` // of all but trust and unreadable
 
 	Digest        canonical.Digest `json:"digest,omitzero"` // locked, decided about, or of the trust version
@@ -89,7 +89,7 @@ func Log(ctx context.Context, repo *gitrepo.Repo, opts Options, want func(surfac
 type story struct {
 	trial
 	want   func(surface.Key) bool
-	commit Evidence
+	commit CommitFacts
 	state  *trust.State
 	events []Event
 }
@@ -111,7 +111,7 @@ func (s *story) tell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.commit, err = evidence(ctx, s.lib.repo, s.node.ID, listedIn(s.chain, 1))
+	s.commit, err = commitFacts(ctx, s.lib.repo, s.node.ID, listedIn(s.chain, 1))
 	if _, ok := errors.AsType[*gitrepo.FormatError](err); err != nil && !ok {
 		return err
 	}

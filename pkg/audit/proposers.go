@@ -38,7 +38,7 @@ type ProposersOptions struct {
 // A Proposal tells who brought a text in.
 type Proposal struct {
 	// Commits brought it in: the digest into the lockfile, or its readable copy.
-	Commits []Evidence
+	Commits []CommitFacts
 	// Uncommitted says that the text is not at the head, so that User brought it in.
 	Uncommitted bool
 }
@@ -227,7 +227,7 @@ func (p persons) of(identity string) string {
 func (p persons) listed(name string) bool { return p.chain.Person(name) == name }
 
 // behind lists the persons behind a commit.
-func (p persons) behind(e *Evidence, notMine []string) []string {
+func (p persons) behind(e *CommitFacts, notMine []string) []string {
 	var list []string
 	if !slices.Contains(notMine, e.Commit.String()) {
 		list = append(list, p.of(e.Author), p.of(e.Committer))
@@ -311,7 +311,7 @@ func (p *proposers) commit(ctx context.Context, w *walk, i int, n gitrepo.Node) 
 	if err := p.byCopies(ctx, w, n, brought); err != nil || len(brought) == 0 {
 		return err
 	}
-	made, err := evidence(ctx, p.lib.repo, n.ID, listedIn(p.opts.Chain, 1))
+	made, err := commitFacts(ctx, p.lib.repo, n.ID, listedIn(p.opts.Chain, 1))
 	if err != nil {
 		return err
 	}

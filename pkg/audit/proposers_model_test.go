@@ -336,7 +336,7 @@ func (m *pulls) proposals(head, base *pullCommit, since func(trust.Text) bool, t
 			m.t.Fatal(err)
 		}
 		for t := range brought {
-			p.out.found[t].Commits = append(p.out.found[t].Commits, Evidence{Commit: c.id, Author: c.author + "@example.com", Committer: c.committer + "@example.com", Signature: NotSigned})
+			p.out.found[t].Commits = append(p.out.found[t].Commits, CommitFacts{Commit: c.id, Author: c.author + "@example.com", Committer: c.committer + "@example.com", Signature: NotSigned})
 		}
 	}
 	return p.out

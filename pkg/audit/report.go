@@ -89,8 +89,8 @@ type Report struct {
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Conflicts  []Conflict  `json:"conflicts"`
-	// Evidence tells of each commit that changed a judged file who signed it.
-	Evidence []Evidence `json:"evidence"`
+	// Facts tell of each commit that changed a judged file who signed it.
+	Facts []CommitFacts `json:"commitFacts"`
 
 	// Cache makes the next run over the same history shorter; nil where a rule is
 	// broken.

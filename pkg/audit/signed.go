@@ -16,7 +16,7 @@ func NewestSigned(ctx context.Context, repo *gitrepo.Repo, head gitrepo.Hash, ke
 	}
 	nobody := func(string) *trust.Signer { return nil }
 	for i := len(nodes) - 1; i >= 0; i-- {
-		e, err := evidence(ctx, repo, nodes[i].ID, nobody)
+		e, err := commitFacts(ctx, repo, nodes[i].ID, nobody)
 		if err != nil {
 			continue // a commit that is not read strictly is signed by nobody
 		}

@@ -76,7 +76,7 @@ func Verify(ctx context.Context, repo *gitrepo.Repo, opts Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	v := &verification{opts: &opts, walk: w, steps: steps, skip: skip, report: &Report{Head: head, Conflicts: []Conflict{}, Evidence: []Evidence{}}}
+	v := &verification{opts: &opts, walk: w, steps: steps, skip: skip, report: &Report{Head: head, Conflicts: []Conflict{}, Facts: []CommitFacts{}}}
 	v.judge = &judge{lib: newLibrary(repo, w.layout, opts.Root), now: opts.Now}
 	var from *point
 	if skip != nil {
@@ -217,8 +217,8 @@ func (v *verification) take(outcomes []outcome) {
 			}
 			continue
 		}
-		if o.evidence != nil {
-			v.report.Evidence = append(v.report.Evidence, *o.evidence)
+		if o.facts != nil {
+			v.report.Facts = append(v.report.Facts, *o.facts)
 		}
 		v.report.Conflicts = append(v.report.Conflicts, o.conflicts...)
 		if o.violation != nil {

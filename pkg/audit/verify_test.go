@@ -446,21 +446,21 @@ func TestCheckpoint(t *testing.T) {
 }
 
 // TestSignedCommits holds the rule requireSignedCommits, and that without it
-// signatures are evidence alone.
+// signatures are told and gate nothing.
 func TestSignedCommits(t *testing.T) {
 	w := newWorld(t)
 	w.decide("bob", trust.Approve, toolKey("read"))
 	w.plain("bob", "approve read")
 	r := w.holds()
 	var states []SignatureState
-	for _, e := range r.Evidence {
+	for _, e := range r.Facts {
 		states = append(states, e.Signature)
 	}
 	if diff := cmp.Diff([]SignatureState{SignedByListed, NotSigned}, states); diff != "" {
 		t.Error(diff)
 	}
-	if e := r.Evidence[0]; e.Person != "Alice" || e.Principal != "alice@example.com" || e.Author != "alice@example.com" || e.Fingerprint == "" {
-		t.Errorf("evidence is %+v", e)
+	if e := r.Facts[0]; e.Person != "Alice" || e.Principal != "alice@example.com" || e.Author != "alice@example.com" || e.Fingerprint == "" {
+		t.Errorf("the facts are %+v", e)
 	}
 	w.change(trust.Set("requireSignedCommits", "true"))
 	w.commit("alice", "ask for signed commits")

@@ -334,7 +334,7 @@ func (w *world) verify(edit ...func(*Options)) *Report {
 
 // summary is a report without pointers.
 func summary(r *Report) []any {
-	out := []any{r.Head, r.Commits, r.Unjudged, r.Lockfiles, r.Decisions, r.TrustVersions, r.Conflicts, r.Evidence}
+	out := []any{r.Head, r.Commits, r.Unjudged, r.Lockfiles, r.Decisions, r.TrustVersions, r.Conflicts, r.Facts}
 	if r.Violation != nil {
 		out = append(out, r.Violation.Error())
 	}

@@ -8,8 +8,8 @@ import (
 
 // A Job is one server to list.
 type Job struct {
-	Target Target
-	Covers []string
+	Endpoint Endpoint
+	Covers   []string
 	// Differs holds the surface against what is known of the server, and decides
 	// whether it is listed once more (see [Lister.Confirm]); nil means never. It is
 	// called from another goroutine than ListAll's.
@@ -44,9 +44,9 @@ func (l *Lister) ListAll(ctx context.Context, jobs []Job, parallel int, each fun
 				defer func() { <-slots }()
 				result := l.list(ctx, job)
 				if result.Err != nil {
-					l.tell(job.Target, EventFail, result.Err.Error())
+					l.tell(job.Endpoint, EventFail, result.Err.Error())
 				} else {
-					l.tell(job.Target, EventDone, "")
+					l.tell(job.Endpoint, EventDone, "")
 				}
 				results[i] <- result
 			}()
@@ -63,13 +63,13 @@ func (l *Lister) list(ctx context.Context, job Job) Result {
 	if r.Err = ctx.Err(); r.Err != nil {
 		return r
 	}
-	s, err := l.Open(ctx, job.Target)
+	s, err := l.Open(ctx, job.Endpoint)
 	if err != nil {
 		r.Err = err
 		return r
 	}
 	defer s.Close()
-	l.tell(job.Target, EventList, "")
+	l.tell(job.Endpoint, EventList, "")
 	if r.Listing, r.Err = s.List(ctx, job.Covers); r.Err != nil || job.Differs == nil {
 		return r
 	}

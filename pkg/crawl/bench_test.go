@@ -18,9 +18,9 @@ func BenchmarkParallel(b *testing.B) {
 	const servers = 50
 	jobs := make([]Job, servers)
 	for i := range jobs {
-		s, target := serve(b, upstream.Options{})
+		s, endpoint := serve(b, upstream.Options{})
 		s.Delay(200 * time.Millisecond)
-		jobs[i] = Job{Target: target, Covers: surface.DefaultCovers()}
+		jobs[i] = Job{Endpoint: endpoint, Covers: surface.DefaultCovers()}
 	}
 	l := lister()
 	wall := func(jobs []Job) time.Duration {
@@ -50,10 +50,10 @@ func BenchmarkMemory(b *testing.B) {
 		answer := `{"tools":[` + strings.Join(body, ",") + `]}`
 		for _, transport := range []string{"http", "stream", "stdio"} {
 			b.Run(fmt.Sprintf("%s-%d", transport, size), func(b *testing.B) {
-				s, target := serve(b, upstream.Options{Stream: transport == "stream"})
+				s, endpoint := serve(b, upstream.Options{Stream: transport == "stream"})
 				l := lister()
 				if transport == "stdio" {
-					target.Transport, target.Command = "stdio", "mock"
+					endpoint.Transport, endpoint.Command = "stdio", "mock"
 					l = lister(func(o *Options) { o.Start = inProcess(s) })
 				}
 				s.Result("tools/list", answer)
@@ -64,7 +64,7 @@ func BenchmarkMemory(b *testing.B) {
 					go func() { peak <- watch(stop) }()
 					var listing *Listing
 					var err error
-					l.ListAll(b.Context(), []Job{{Target: target, Covers: []string{"tools"}}}, 1, func(r Result) { listing, err = r.Listing, r.Err })
+					l.ListAll(b.Context(), []Job{{Endpoint: endpoint, Covers: []string{"tools"}}}, 1, func(r Result) { listing, err = r.Listing, r.Err })
 					close(stop)
 					most := <-peak
 					if err != nil {

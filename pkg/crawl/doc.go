@@ -34,7 +34,7 @@
 //
 // The guard on HTTP judges the address that is really dialled. Link-local,
 // metadata, unspecified, multicast and broadcast addresses are never contacted;
-// loopback, private and unique-local ones only where the target allows it. Every
+// loopback, private and unique-local ones only where the endpoint allows it. Every
 // request, redirects and the message endpoint of a legacy server included, goes
 // to the origin of the configured URL, so no credential leaves it.
 //

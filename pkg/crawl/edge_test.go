@@ -21,10 +21,10 @@ import (
 // concern listing.
 
 func TestEdge01And02OrderDoesNotCount(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.ShuffleTools(true)
 	s.ShuffleKeys(true)
-	first, second := mustList(t, lister(), target), mustList(t, lister(), target)
+	first, second := mustList(t, lister(), endpoint), mustList(t, lister(), endpoint)
 	if diff := cmp.Diff(first.Surface, second.Surface); diff != "" {
 		t.Error(diff)
 	}
@@ -34,10 +34,10 @@ func TestEdge01And02OrderDoesNotCount(t *testing.T) {
 }
 
 func TestEdge03CursorNeverAdvances(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.PageSize(1)
 	s.RepeatCursor(true)
-	_, err := listOnce(t, lister(), target)
+	_, err := listOnce(t, lister(), endpoint)
 	var p *ProtocolError
 	if !errors.As(err, &p) || !strings.Contains(p.Detail, "cursor repeats") {
 		t.Fatalf("error %v, want a ProtocolError about the cursor", err)
@@ -57,9 +57,9 @@ func TestEdge03EndlessPages(t *testing.T) {
 		"bytes":       {Limits{Bytes: 8 << 10}, LimitError{"bytes in one listing", 8 << 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, upstream.Options{})
+			s, endpoint := serve(t, upstream.Options{})
 			s.EndlessPages(true)
-			_, err := listOnce(t, lister(func(o *Options) { o.Limits = test.limits }), target)
+			_, err := listOnce(t, lister(func(o *Options) { o.Limits = test.limits }), endpoint)
 			var limit *LimitError
 			if !errors.As(err, &limit) || *limit != test.want {
 				t.Fatalf("error %v, want %v", err, &test.want)
@@ -69,11 +69,11 @@ func TestEdge03EndlessPages(t *testing.T) {
 }
 
 func TestEdge05EveryPageIsRead(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.ManyTools(101)
 	s.PageSize(50)
 	s.HiddenPage(true)
-	listing := mustList(t, lister(), target)
+	listing := mustList(t, lister(), endpoint)
 	got := names(listing, surface.KindTool)
 	if len(got) != 3+101+1 || !slices.Contains(got, "hidden") {
 		t.Errorf("%d tools, hidden among them: %v", len(got), slices.Contains(got, "hidden"))
@@ -83,9 +83,9 @@ func TestEdge05EveryPageIsRead(t *testing.T) {
 // Some servers spell the end of a list as an empty cursor; a client that follows
 // it must not see more than was locked.
 func TestEdge05EmptyCursor(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.Result("tools/list", `{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":""}`)
-	if got := names(mustList(t, lister(), target), surface.KindTool); !slices.Equal(got, []string{"a"}) {
+	if got := names(mustList(t, lister(), endpoint), surface.KindTool); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("tools %v, want a alone", got)
 	}
 	if n := s.Requests("tools/list"); n != 2 {
@@ -95,9 +95,9 @@ func TestEdge05EmptyCursor(t *testing.T) {
 
 func TestEdge08BigDefinitionIsRefusedByItself(t *testing.T) {
 	for _, stream := range []bool{false, true} {
-		s, target := serve(t, upstream.Options{Stream: stream})
+		s, endpoint := serve(t, upstream.Options{Stream: stream})
 		s.BigTool(canonical.MaxSize + 1)
-		listing := mustList(t, lister(), target)
+		listing := mustList(t, lister(), endpoint)
 		if len(listing.Surface.Refused) != 1 || listing.Surface.Refused[0].Rule != canonical.RuleSize {
 			t.Errorf("stream %v: refused %v", stream, listing.Surface.Refused)
 		}
@@ -108,10 +108,10 @@ func TestEdge08BigDefinitionIsRefusedByItself(t *testing.T) {
 }
 
 func TestEdge07OverTheLimitNothingIsListed(t *testing.T) {
-	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, endpoint Endpoint) {
 		s.ManyTools(1000)
 		l.opts.Limits.Bytes = 32 << 10
-		_, err := listOnce(t, l, target)
+		_, err := listOnce(t, l, endpoint)
 		var limit *LimitError
 		if !errors.As(err, &limit) {
 			t.Fatalf("error %v, want a LimitError", err)
@@ -120,9 +120,9 @@ func TestEdge07OverTheLimitNothingIsListed(t *testing.T) {
 }
 
 func TestEdge09ListChangedIsNoReasonToListAgain(t *testing.T) {
-	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, endpoint Endpoint) {
 		s.NotifyOnList(true)
-		mustList(t, l, target)
+		mustList(t, l, endpoint)
 		if n := s.Requests("tools/list"); n != 1 {
 			t.Errorf("%d listings, want 1", n)
 		}
@@ -130,10 +130,10 @@ func TestEdge09ListChangedIsNoReasonToListAgain(t *testing.T) {
 }
 
 func TestEdge10EmptyListIsListedOverAFreshConnection(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.EmptyFirst(1)
 	calls := 0
-	job := Job{Target: target, Covers: surface.DefaultCovers(), Differs: func(f surface.Surface) Difference {
+	job := Job{Endpoint: endpoint, Covers: surface.DefaultCovers(), Differs: func(f surface.Surface) Difference {
 		calls++
 		if len(f.Lists[surface.KindTool].Definitions) == 0 {
 			return Changed
@@ -166,9 +166,9 @@ func TestEdge10EmptyListIsListedOverAFreshConnection(t *testing.T) {
 }
 
 func TestEdge11TextThatChangesFromListToList(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.Flip("echo", "one", "two")
-	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Changed }}
+	job := Job{Endpoint: endpoint, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Changed }}
 	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -189,8 +189,8 @@ func TestEdge11TextThatChangesFromListToList(t *testing.T) {
 }
 
 func TestUnchangedIsListedOnce(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
-	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Same }}
+	s, endpoint := serve(t, upstream.Options{})
+	job := Job{Endpoint: endpoint, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Same }}
 	lister().ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil || r.Unstable != nil {
 			t.Errorf("%v, %v", r.Err, r.Unstable)
@@ -222,9 +222,9 @@ func TestEdge12To15And25ExactBytes(t *testing.T) {
 		{Kind: surface.KindTool, Name: "surrogate", Rule: canonical.RuleUnicode, Raw: canonical.Sum(defs[4])},
 		{Kind: surface.KindTool, Name: "twice", Rule: canonical.RuleDuplicateKey, Raw: canonical.Sum(defs[3])},
 	}
-	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, endpoint Endpoint) {
 		s.SetToolsRaw(defs)
-		checkExact(t, mustList(t, l, target), want)
+		checkExact(t, mustList(t, l, endpoint), want)
 	})
 }
 
@@ -243,7 +243,7 @@ func checkExact(t *testing.T, listing *Listing, want []surface.Refused) {
 }
 
 func TestEdge18To20NullIsNotAbsent(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.SetToolsRaw(raws(
 		`{"name":"a","description":null,"inputSchema":{}}`,
 		`null`,
@@ -251,7 +251,7 @@ func TestEdge18To20NullIsNotAbsent(t *testing.T) {
 		`{"name":"c","inputSchema":{"required":null}}`,
 		`"text"`,
 	))
-	listing := mustList(t, lister(), target)
+	listing := mustList(t, lister(), endpoint)
 	if got := names(listing, surface.KindTool); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("tools %v", got)
 	}
@@ -267,21 +267,21 @@ func TestEdge18To20NullIsNotAbsent(t *testing.T) {
 // What a reader cannot see or a terminal obeys is hashed as it is; escaping is for
 // those who show it.
 func TestEdge16And17TextIsKept(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.SetToolsRaw(raws("{\"name\":\"a\",\"description\":\"x\U000e0041\\u001b[2J\u202e\",\"inputSchema\":{}}"))
-	d := definition(t, mustList(t, lister(), target), surface.KindTool, "a")
+	d := definition(t, mustList(t, lister(), endpoint), surface.KindTool, "a")
 	if !strings.Contains(string(d.Canonical), "\"x\U000e0041\\u001b[2J\u202e\"") {
 		t.Errorf("canonical %q", d.Canonical)
 	}
 }
 
 func TestEdge22ReferencesAreNotResolved(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.SetToolsRaw(raws(
 		`{"name":"inlined","inputSchema":{"properties":{"x":{"type":"string"}}}}`,
 		`{"name":"referred","inputSchema":{"properties":{"x":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"string"}}}}`,
 	))
-	listing := mustList(t, lister(), target)
+	listing := mustList(t, lister(), endpoint)
 	a, b := definition(t, listing, surface.KindTool, "inlined"), definition(t, listing, surface.KindTool, "referred")
 	if a.Tool.InputSchema == b.Tool.InputSchema {
 		t.Error("the two forms share a hash")
@@ -289,12 +289,12 @@ func TestEdge22ReferencesAreNotResolved(t *testing.T) {
 }
 
 func TestEdge23DuplicateName(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	if err := s.Duplicate("echo"); err != nil {
 		t.Fatal(err)
 	}
 	s.PageSize(1)
-	listing := mustList(t, lister(), target)
+	listing := mustList(t, lister(), endpoint)
 	if got := names(listing, surface.KindTool); slices.Contains(got, "echo") {
 		t.Errorf("tools %v", got)
 	}
@@ -304,8 +304,8 @@ func TestEdge23DuplicateName(t *testing.T) {
 }
 
 func TestEdge26AnnotationsThatComeAndGo(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
-	job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference {
+	s, endpoint := serve(t, upstream.Options{})
+	job := Job{Endpoint: endpoint, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference {
 		if err := s.SetAnnotations("echo", `{"readOnlyHint":false}`); err != nil {
 			t.Error(err)
 		}
@@ -357,9 +357,9 @@ func TestUnstableKindsAndRefusals(t *testing.T) {
 func TestEdge27And29MembersOfTheResultAreNotHashed(t *testing.T) {
 	var first *Listing
 	for _, rest := range []string{``, `,"ttlMs":5,"cacheScope":"private"`, `,"_meta":{"at":"12:00"},"resultType":"complete"`} {
-		s, target := serve(t, upstream.Options{})
+		s, endpoint := serve(t, upstream.Options{})
 		s.Result("tools/list", `{"tools":[{"name":"a","inputSchema":{}}]`+rest+`}`)
-		listing := mustList(t, lister(), target)
+		listing := mustList(t, lister(), endpoint)
 		if first == nil {
 			first = listing
 		}
@@ -371,13 +371,13 @@ func TestEdge27And29MembersOfTheResultAreNotHashed(t *testing.T) {
 
 func TestEdge28NoCapabilitiesAreAdvertised(t *testing.T) {
 	for _, opts := range []upstream.Options{{}, {NoDiscover: true}} {
-		s, target := serve(t, opts)
+		s, endpoint := serve(t, opts)
 		seen := make(chan string, 100)
 		s.Cloak(func(a upstream.Asker) *upstream.Surface {
 			seen <- string(a.Capabilities)
 			return nil
 		})
-		mustList(t, lister(), target)
+		mustList(t, lister(), endpoint)
 		close(seen)
 		n := 0
 		for c := range seen {
@@ -403,8 +403,8 @@ func TestEdge29BothEras(t *testing.T) {
 		{"legacy", upstream.Options{NoDiscover: true, RequireVersionHeader: true}, "2025-11-25"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, target := serve(t, test.opts)
-			listing := mustList(t, lister(), target)
+			s, endpoint := serve(t, test.opts)
+			listing := mustList(t, lister(), endpoint)
 			if listing.Version != test.version {
 				t.Errorf("version %s, want %s", listing.Version, test.version)
 			}
@@ -438,9 +438,9 @@ func TestEdge29UnusableDiscover(t *testing.T) {
 		"wrong type":     `{"supportedVersions":"2026-07-28"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, upstream.Options{})
+			s, endpoint := serve(t, upstream.Options{})
 			s.Result("server/discover", result)
-			if v := mustList(t, lister(), target).Version; v != "2025-11-25" {
+			if v := mustList(t, lister(), endpoint).Version; v != "2025-11-25" {
 				t.Errorf("version %s", v)
 			}
 		})
@@ -448,12 +448,12 @@ func TestEdge29UnusableDiscover(t *testing.T) {
 }
 
 func TestEdge35AbsentIsNotEmpty(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.ListError("prompts/list", -32601, "Method not found")
 	s.NotOffered("resources/templates/list")
 	s.NotOffered("resources/list")
 	s.SetToolsRaw(nil)
-	listing := mustList(t, lister(), target)
+	listing := mustList(t, lister(), endpoint)
 	if list, ok := listing.Surface.Lists[surface.KindTool]; !ok || list.Definitions == nil || len(list.Definitions) != 0 {
 		t.Error("tools are not offered and empty")
 	}
@@ -468,9 +468,9 @@ func TestEdge35AbsentIsNotEmpty(t *testing.T) {
 }
 
 func TestListErrorFailsTheServer(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	s.ListError("prompts/list", -32603, "database is down")
-	_, err := listOnce(t, lister(), target)
+	_, err := listOnce(t, lister(), endpoint)
 	var p *ProtocolError
 	if !errors.As(err, &p) || p.Code != -32603 || p.Doing != "prompts/list" || !strings.Contains(p.Error(), "database is down") {
 		t.Errorf("error %v", err)
@@ -485,9 +485,9 @@ func TestBrokenResults(t *testing.T) {
 		"too deep for any reader": `{"tools":[` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, upstream.Options{})
+			s, endpoint := serve(t, upstream.Options{})
 			s.Result("tools/list", result)
-			_, err := listOnce(t, lister(), target)
+			_, err := listOnce(t, lister(), endpoint)
 			var p *ProtocolError
 			if !errors.As(err, &p) || p.Doing != "tools/list" {
 				t.Errorf("error %v, want a ProtocolError", err)
@@ -511,10 +511,10 @@ func TestEdge39Unauthorized(t *testing.T) {
 		"what it wants": {nil, challenge, `scope=\"mcp:read\"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, upstream.Options{})
+			s, endpoint := serve(t, upstream.Options{})
 			s.Status("*", http.StatusUnauthorized, test.header)
-			target.Headers = test.headers
-			_, err := listOnce(t, lister(), target)
+			endpoint.Headers = test.headers
+			_, err := listOnce(t, lister(), endpoint)
 			var auth *AuthError
 			if !errors.As(err, &auth) || !strings.Contains(err.Error(), test.want) || !strings.Contains(auth.Hint(), test.hint) {
 				t.Fatalf("error %v", err)
@@ -530,10 +530,10 @@ func TestEdge39Unauthorized(t *testing.T) {
 }
 
 func TestSlowAnswer(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	l := lister(func(o *Options) { o.Limits.Timeout = 50 * time.Millisecond })
 	s.Delay(time.Minute)
-	_, err := listOnce(t, l, target)
+	_, err := listOnce(t, l, endpoint)
 	var u *UnreachableError
 	if !errors.As(err, &u) || u.Timeout == 0 {
 		t.Errorf("error %v, want one of time", err)
@@ -544,7 +544,7 @@ func TestOneFailureDoesNotStopTheOthers(t *testing.T) {
 	_, good := serve(t, upstream.Options{})
 	bad := good
 	bad.URL, bad.Name = "http://127.0.0.1:1/mcp", "bad"
-	jobs := []Job{{Target: bad, Covers: []string{"tools"}}, {Target: good, Covers: []string{"tools"}}, {Target: bad}, {Target: good, Covers: []string{"tools"}}}
+	jobs := []Job{{Endpoint: bad, Covers: []string{"tools"}}, {Endpoint: good, Covers: []string{"tools"}}, {Endpoint: bad}, {Endpoint: good, Covers: []string{"tools"}}}
 	var got []bool
 	lister().ListAll(t.Context(), jobs, 2, func(r Result) { got = append(got, r.Err == nil) })
 	if !slices.Equal(got, []bool{false, true, false, true}) {
@@ -555,10 +555,10 @@ func TestOneFailureDoesNotStopTheOthers(t *testing.T) {
 // A server that is met for the first time is listed twice over one connection:
 // what moves while it is listed is found, and it is started once.
 func TestEdge43And50FirstMetIsListedTwiceOverOneConnection(t *testing.T) {
-	met := func(t *testing.T, s *upstream.Server, target Target) Result {
+	met := func(t *testing.T, s *upstream.Server, endpoint Endpoint) Result {
 		t.Helper()
 		var got Result
-		job := Job{Target: target, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
+		job := Job{Endpoint: endpoint, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
 		l := lister(func(o *Options) { o.Limits.Settle = 10 * time.Millisecond })
 		l.ListAll(t.Context(), []Job{job}, 0, func(r Result) { got = r })
 		if got.Err != nil {
@@ -570,23 +570,23 @@ func TestEdge43And50FirstMetIsListedTwiceOverOneConnection(t *testing.T) {
 		return got
 	}
 	t.Run("a walk that is another each time", func(t *testing.T) {
-		s, target := serve(t, upstream.Options{})
+		s, endpoint := serve(t, upstream.Options{})
 		s.Flip("echo", "one", "two")
-		if r := met(t, s, target); len(r.Unstable) != 1 || r.Unstable[0].Name != "echo" {
+		if r := met(t, s, endpoint); len(r.Unstable) != 1 || r.Unstable[0].Name != "echo" {
 			t.Errorf("unstable %v", r.Unstable)
 		}
 	})
 	t.Run("nothing at first", func(t *testing.T) {
-		s, target := serve(t, upstream.Options{})
+		s, endpoint := serve(t, upstream.Options{})
 		s.EmptyFirst(1)
-		if r := met(t, s, target); len(r.Unstable) != 0 || len(names(r.Listing, surface.KindTool)) != 3 {
+		if r := met(t, s, endpoint); len(r.Unstable) != 0 || len(names(r.Listing, surface.KindTool)) != 3 {
 			t.Errorf("unstable %v, tools %v", r.Unstable, names(r.Listing, surface.KindTool))
 		}
 	})
 	t.Run("nothing ever", func(t *testing.T) {
-		s, target := serve(t, upstream.Options{})
+		s, endpoint := serve(t, upstream.Options{})
 		s.SetToolsRaw(nil)
-		if r := met(t, s, target); len(r.Unstable) != 0 || !r.Listing.Surface.IsEmpty() || s.Requests("tools/list") != 2 {
+		if r := met(t, s, endpoint); len(r.Unstable) != 0 || !r.Listing.Surface.IsEmpty() || s.Requests("tools/list") != 2 {
 			t.Errorf("unstable %v, %d lists", r.Unstable, s.Requests("tools/list"))
 		}
 	})
@@ -608,7 +608,7 @@ func TestEdge43AnAnnouncedListIsNotWaitedFor(t *testing.T) {
 		return "", nil
 	})
 	l := lister(func(o *Options) { o.Start = start })
-	job := Job{Target: Target{Transport: source.Stdio, Command: "late"}, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
+	job := Job{Endpoint: Endpoint{Transport: source.Stdio, Command: "late"}, Covers: []string{"tools"}, Differs: func(surface.Surface) Difference { return Unknown }}
 	l.ListAll(t.Context(), []Job{job}, 0, func(r Result) {
 		if r.Err != nil || len(names(r.Listing, surface.KindTool)) != 1 {
 			t.Errorf("%+v, %v", r.Listing, r.Err)

@@ -111,7 +111,7 @@ func judgeName(host string) error {
 // resolve returns the addresses of a host, all of which may be contacted. One
 // that may not refuses the host: which of them a connection takes is for chance
 // to decide.
-func (e *endpoint) resolve(ctx context.Context, host string, allowPrivate bool) ([]netip.Addr, error) {
+func (e *httpEndpoint) resolve(ctx context.Context, host string, allowPrivate bool) ([]netip.Addr, error) {
 	if err := judgeName(host); err != nil {
 		return nil, err
 	}
@@ -134,12 +134,12 @@ func (e *endpoint) resolve(ctx context.Context, host string, allowPrivate bool) 
 
 // dial connects to the server, or to the proxy before it. A proxy is the user's
 // own choice and may stand on a private address.
-func (e *endpoint) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (e *httpEndpoint) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	allowPrivate := e.target.AllowPrivate || e.proxy != nil
+	allowPrivate := e.endpoint.AllowPrivate || e.proxy != nil
 	addrs, err := e.resolve(ctx, host, allowPrivate)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ const raceDelay = 250 * time.Millisecond
 
 // race dials addresses one after the other, each with a head start, and returns
 // the first connection.
-func (e *endpoint) race(ctx context.Context, network string, addrs []netip.Addr, port string) (net.Conn, error) {
+func (e *httpEndpoint) race(ctx context.Context, network string, addrs []netip.Addr, port string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {

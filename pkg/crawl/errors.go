@@ -23,7 +23,7 @@ type EgressError struct {
 	Host string // as configured
 	Addr string // the address that was judged; empty where the name decided
 	Why  string // as in "a loopback address"
-	// Private is true where the target's AllowPrivate would permit it.
+	// Private is true where the endpoint's AllowPrivate would permit it.
 	Private bool
 }
 

@@ -22,16 +22,16 @@ func ExampleLister_ListAll() {
 	defer func() { _ = server.Close() }()
 
 	jobs := []crawl.Job{
-		{Target: crawl.Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true}, Covers: []string{"tools"}},
-		{Target: crawl.Target{Name: "guarded", Transport: source.HTTP, URL: url}, Covers: []string{"tools"}},
+		{Endpoint: crawl.Endpoint{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true}, Covers: []string{"tools"}},
+		{Endpoint: crawl.Endpoint{Name: "guarded", Transport: source.HTTP, URL: url}, Covers: []string{"tools"}},
 	}
 	crawl.New(crawl.Options{}).ListAll(ctx, jobs, crawl.DefaultJobs, func(r crawl.Result) {
 		if r.Err != nil {
-			fmt.Println(r.Job.Target.Name, crawl.FindingOf(r.Job.Target.Name, r.Err).Code)
+			fmt.Println(r.Job.Endpoint.Name, crawl.FindingOf(r.Job.Endpoint.Name, r.Err).Code)
 			return
 		}
 		for _, d := range r.Listing.Surface.Lists[surface.KindTool].Definitions {
-			fmt.Println(r.Job.Target.Name, d.Name)
+			fmt.Println(r.Job.Endpoint.Name, d.Name)
 		}
 	})
 	// Output:

@@ -48,14 +48,14 @@ var mockCommand = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// stdioTarget is the mock server over stdio.
-func stdioTarget(t testing.TB, flags ...string) Target {
+// stdioEndpoint is the mock server over stdio.
+func stdioEndpoint(t testing.TB, flags ...string) Endpoint {
 	t.Helper()
 	path, err := mockCommand()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Target{Name: "mock", Transport: source.Stdio, Command: path, Args: append([]string{"--stdio"}, flags...)}
+	return Endpoint{Name: "mock", Transport: source.Stdio, Command: path, Args: append([]string{"--stdio"}, flags...)}
 }
 
 // inProcess is a Starter that serves stdio from this process.
@@ -84,34 +84,34 @@ func inProcess(s *upstream.Server) Starter {
 }
 
 // everyTransport runs a test over each transport and both ways of answering.
-func everyTransport(t *testing.T, test func(t *testing.T, s *upstream.Server, l *Lister, target Target)) {
+func everyTransport(t *testing.T, test func(t *testing.T, s *upstream.Server, l *Lister, endpoint Endpoint)) {
 	for name, opts := range map[string]upstream.Options{
 		"http": {}, "stream": {Stream: true}, "legacy": {NoDiscover: true}, "sse": {SSEOnly: true}, "stdio": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, target := serve(t, opts)
+			s, endpoint := serve(t, opts)
 			l := lister()
 			switch name {
 			case "sse":
-				target.Transport, target.URL = source.SSE, s.SSEURL()
+				endpoint.Transport, endpoint.URL = source.SSE, s.SSEURL()
 			case "stdio":
-				target = Target{Name: "mock", Transport: source.Stdio, Command: "mock"}
+				endpoint = Endpoint{Name: "mock", Transport: source.Stdio, Command: "mock"}
 				l = lister(func(o *Options) { o.Start = inProcess(s) })
 			}
-			test(t, s, l, target)
+			test(t, s, l, endpoint)
 		})
 	}
 }
 
 // serve starts a mock server over HTTP.
-func serve(t testing.TB, opts upstream.Options) (*upstream.Server, Target) {
+func serve(t testing.TB, opts upstream.Options) (*upstream.Server, Endpoint) {
 	t.Helper()
 	s := upstream.New(opts)
 	if _, err := s.Start(t.Context(), "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, Target{Name: "mock", Transport: source.HTTP, URL: s.URL(), AllowPrivate: true}
+	return s, Endpoint{Name: "mock", Transport: source.HTTP, URL: s.URL(), AllowPrivate: true}
 }
 
 // lister is one with limits that tests can wait for.
@@ -123,9 +123,9 @@ func lister(change ...func(*Options)) *Lister {
 	return New(opts)
 }
 
-func listOnce(t testing.TB, l *Lister, target Target) (*Listing, error) {
+func listOnce(t testing.TB, l *Lister, endpoint Endpoint) (*Listing, error) {
 	t.Helper()
-	s, err := l.Open(t.Context(), target)
+	s, err := l.Open(t.Context(), endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ func listOnce(t testing.TB, l *Lister, target Target) (*Listing, error) {
 	return s.List(t.Context(), surface.AllCovers())
 }
 
-func mustList(t testing.TB, l *Lister, target Target) *Listing {
+func mustList(t testing.TB, l *Lister, endpoint Endpoint) *Listing {
 	t.Helper()
-	listing, err := listOnce(t, l, target)
+	listing, err := listOnce(t, l, endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}

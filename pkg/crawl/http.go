@@ -19,23 +19,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An endpoint is one server that is reached by URL, with the connections to it.
-type endpoint struct {
-	opts   Options
-	target Target
-	url    *url.URL
-	origin string
-	host   string   // for messages: never the whole URL, which may hold a secret
-	proxy  *url.URL // nil where the server is contacted directly
+// An httpEndpoint is one server that is reached by URL, with the connections to it.
+type httpEndpoint struct {
+	opts     Options
+	endpoint Endpoint
+	url      *url.URL
+	origin   string
+	host     string   // for messages: never the whole URL, which may hold a secret
+	proxy    *url.URL // nil where the server is contacted directly
 }
 
-// newEndpoint judges a URL and prepares to contact it.
-func (l *Lister) newEndpoint(t Target) (*endpoint, error) {
+// newHTTPEndpoint judges a URL and prepares to contact it.
+func (l *Lister) newHTTPEndpoint(t Endpoint) (*httpEndpoint, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, &UnreachableError{Host: t.Name, Doing: "a request", Err: errors.New("its URL is not one of http or https")}
 	}
-	e := &endpoint{opts: l.opts, target: t, url: u, origin: originOf(u), host: u.Host}
+	e := &httpEndpoint{opts: l.opts, endpoint: t, url: u, origin: originOf(u), host: u.Host}
 	if l.opts.Proxy != nil {
 		if e.proxy, err = l.opts.Proxy(u); err != nil {
 			return nil, &UnreachableError{Host: u.Host, Doing: "a request", Err: errors.New("the proxy settings of the environment cannot be read")}
@@ -58,7 +58,7 @@ func originOf(u *url.URL) string {
 }
 
 // open makes the HTTP client of one connection.
-func (e *endpoint) open(b *budget) (*http.Client, *gate, *link) {
+func (e *httpEndpoint) open(b *budget) (*http.Client, *gate, *link) {
 	transport := &http.Transport{
 		DialContext:            e.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: e.opts.RootCAs, MinVersion: tls.VersionTLS12},
@@ -72,7 +72,7 @@ func (e *endpoint) open(b *budget) (*http.Client, *gate, *link) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &link{ctx: ctx, cause: &cause{}, peer: e.host, noise: func() int { return 0 }}
 	k.ended = func(_ bool, err error) error { return err }
-	g := &gate{endpoint: e, base: transport, life: ctx, budget: b, cause: k.cause}
+	g := &gate{httpEndpoint: e, base: transport, life: ctx, budget: b, cause: k.cause}
 	k.setVersion = func(v string) { g.version.Store(&v) }
 	k.shut = func(hard bool) {
 		if hard {
@@ -89,10 +89,10 @@ func (e *endpoint) open(b *budget) (*http.Client, *gate, *link) {
 
 // connectStreamable opens a connection of the streamable transport. Nothing is
 // sent yet.
-func (e *endpoint) connectStreamable(_ context.Context, b *budget) (*link, error) {
+func (e *httpEndpoint) connectStreamable(_ context.Context, b *budget) (*link, error) {
 	client, _, k := e.open(b)
 	transport := &mcp.StreamableClientTransport{
-		Endpoint: e.target.URL, HTTPClient: client, DisableStandaloneSSE: true,
+		Endpoint: e.endpoint.URL, HTTPClient: client, DisableStandaloneSSE: true,
 		MaxRetries: maxReconnects, MaxEventSize: int(b.limit),
 	}
 	conn, err := transport.Connect(k.ctx)
@@ -105,10 +105,10 @@ func (e *endpoint) connectStreamable(_ context.Context, b *budget) (*link, error
 }
 
 // connectSSE opens the stream of a legacy server and waits for its endpoint.
-func (e *endpoint) connectSSE(ctx context.Context, b *budget) (*link, error) {
+func (e *httpEndpoint) connectSSE(ctx context.Context, b *budget) (*link, error) {
 	client, g, k := e.open(b)
 	defer context.AfterFunc(ctx, func() { k.close(true) })()
-	transport := &mcp.SSEClientTransport{Endpoint: e.target.URL, HTTPClient: client, MaxEventSize: int(b.limit)}
+	transport := &mcp.SSEClientTransport{Endpoint: e.endpoint.URL, HTTPClient: client, MaxEventSize: int(b.limit)}
 	conn, err := transport.Connect(k.ctx)
 	if err == nil {
 		k.conn = conn
@@ -135,7 +135,7 @@ func (e *endpoint) connectSSE(ctx context.Context, b *budget) (*link, error) {
 // adds headers, keeps requests within the origin, judges addresses, counts what
 // is read, and keeps errors as they were.
 type gate struct {
-	*endpoint
+	*httpEndpoint
 	base    http.RoundTripper
 	life    context.Context // of the connection
 	budget  *budget
@@ -160,7 +160,7 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	if g.proxy != nil {
 		// The proxy resolves the name itself; what it stands for here is all that
 		// can be judged.
-		if _, err := g.resolve(ctx, req.URL.Hostname(), g.target.AllowPrivate); err != nil {
+		if _, err := g.resolve(ctx, req.URL.Hostname(), g.endpoint.AllowPrivate); err != nil {
 			return nil, g.fail(ctx, err)
 		}
 	}
@@ -222,7 +222,7 @@ func retryAfter(h http.Header) time.Duration {
 // dress adds the headers that the SDK does not.
 func (g *gate) dress(req *http.Request) *http.Request {
 	req.Header.Set("User-Agent", g.opts.ClientName+"/"+g.opts.ClientVersion)
-	for name, value := range g.target.Headers {
+	for name, value := range g.endpoint.Headers {
 		if req.Header.Get(name) == "" || strings.EqualFold(name, "User-Agent") {
 			req.Header.Set(name, value)
 		}
@@ -263,7 +263,7 @@ func (g *gate) statusError(resp *http.Response) error {
 	if challenge := strings.Join(resp.Header.Values("WWW-Authenticate"), ", "); challenge != "" {
 		e.Challenge = textcheck.Quote(challenge, maxQuoted)
 	}
-	for name, value := range g.target.Headers {
+	for name, value := range g.endpoint.Headers {
 		e.Sent = append(e.Sent, name)
 		if bare := strings.TrimSpace(value); bare == "" || strings.EqualFold(bare, "Bearer") || strings.EqualFold(bare, "Basic") {
 			e.Empty = append(e.Empty, name)

@@ -53,11 +53,11 @@ func TestJudge(t *testing.T) {
 }
 
 func TestEgressLoopbackNeedsPermission(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
-	target.AllowPrivate = false
-	for _, u := range []string{target.URL, strings.Replace(target.URL, "127.0.0.1", "localhost", 1), strings.Replace(target.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1)} {
-		target.URL = u
-		_, err := listOnce(t, lister(), target)
+	s, endpoint := serve(t, upstream.Options{})
+	endpoint.AllowPrivate = false
+	for _, u := range []string{endpoint.URL, strings.Replace(endpoint.URL, "127.0.0.1", "localhost", 1), strings.Replace(endpoint.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1)} {
+		endpoint.URL = u
+		_, err := listOnce(t, lister(), endpoint)
 		var e *EgressError
 		if !errors.As(err, &e) || !e.Private || !strings.Contains(e.Hint(), "--allow-private") {
 			t.Errorf("%s: error %v", u, err)
@@ -103,7 +103,7 @@ func TestEgressJudgesEveryAnswerOfDNS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, dials := resolver(test.addrs...)
-			_, err := listOnce(t, lister(change), Target{Transport: source.HTTP, URL: "https://mcp.example/", AllowPrivate: test.allow})
+			_, err := listOnce(t, lister(change), Endpoint{Transport: source.HTTP, URL: "https://mcp.example/", AllowPrivate: test.allow})
 			var e *EgressError
 			if errors.As(err, &e) != test.denied || test.denied && e.Private != test.private {
 				t.Errorf("error %v", err)
@@ -118,7 +118,7 @@ func TestEgressJudgesEveryAnswerOfDNS(t *testing.T) {
 func TestEgressMetadataNames(t *testing.T) {
 	for _, host := range []string{"metadata.google.internal", "METADATA.google.internal.", "metadata.goog"} {
 		change, dials := resolver("8.8.8.8")
-		_, err := listOnce(t, lister(change), Target{Transport: source.HTTP, URL: "http://" + host + "/mcp", AllowPrivate: true})
+		_, err := listOnce(t, lister(change), Endpoint{Transport: source.HTTP, URL: "http://" + host + "/mcp", AllowPrivate: true})
 		var e *EgressError
 		if !errors.As(err, &e) || e.Private || dials.Load() != 0 {
 			t.Errorf("%s: %v, %d dials", host, err, dials.Load())
@@ -169,7 +169,7 @@ func TestRedirects(t *testing.T) {
 			mux.HandleFunc("/again", away)
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/old", AllowPrivate: true})
+			_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL + "/old", AllowPrivate: true})
 			if (err == nil) != test.follows {
 				t.Errorf("error %v", err)
 			}
@@ -190,7 +190,7 @@ func TestAtMostThreeRedirects(t *testing.T) {
 			http.Redirect(w, r, next, http.StatusTemporaryRedirect)
 		})
 		server := httptest.NewServer(mux)
-		_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/hop/" + strings.Repeat("x", hops), AllowPrivate: true})
+		_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL + "/hop/" + strings.Repeat("x", hops), AllowPrivate: true})
 		if (err == nil) != follows {
 			t.Errorf("%d redirects: %v", hops, err)
 		}
@@ -200,9 +200,9 @@ func TestAtMostThreeRedirects(t *testing.T) {
 }
 
 func TestCredentialsAreSentToTheOriginAlone(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
-	target.Headers = map[string]string{"Authorization": "Bearer x", "Content-Type": "text/evil"}
-	mustList(t, lister(), target)
+	s, endpoint := serve(t, upstream.Options{})
+	endpoint.Headers = map[string]string{"Authorization": "Bearer x", "Content-Type": "text/evil"}
+	mustList(t, lister(), endpoint)
 	h := s.Header("tools/list")
 	if h.Get("Authorization") != "Bearer x" || h.Get("Content-Type") != "application/json" || h.Get("Mcp-Method") != "tools/list" {
 		t.Errorf("headers %v", h)
@@ -216,11 +216,11 @@ func TestSSEEndpointOfAnotherOrigin(t *testing.T) {
 	var stolen atomic.Int32
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
 	defer thief.Close()
-	s, target := serve(t, upstream.Options{SSEOnly: true})
-	target.Transport, target.URL = source.SSE, s.SSEURL()
-	target.Headers = map[string]string{"Authorization": "Bearer x"}
+	s, endpoint := serve(t, upstream.Options{SSEOnly: true})
+	endpoint.Transport, endpoint.URL = source.SSE, s.SSEURL()
+	endpoint.Headers = map[string]string{"Authorization": "Bearer x"}
 	s.SSEEndpoint(thief.URL + "/messages")
-	_, err := listOnce(t, lister(), target)
+	_, err := listOnce(t, lister(), endpoint)
 	var e *EgressError
 	if !errors.As(err, &e) || stolen.Load() != 0 {
 		t.Errorf("error %v, %d requests", err, stolen.Load())
@@ -229,9 +229,9 @@ func TestSSEEndpointOfAnotherOrigin(t *testing.T) {
 
 // A server of 2024-11-05 at a URL without a declared transport.
 func TestLegacySSEIsFoundByItself(t *testing.T) {
-	s, target := serve(t, upstream.Options{SSEOnly: true})
-	target.URL = s.SSEURL()
-	if n := len(names(mustList(t, lister(), target), surface.KindTool)); n != 3 {
+	s, endpoint := serve(t, upstream.Options{SSEOnly: true})
+	endpoint.URL = s.SSEURL()
+	if n := len(names(mustList(t, lister(), endpoint), surface.KindTool)); n != 3 {
 		t.Errorf("%d tools", n)
 	}
 }
@@ -250,7 +250,7 @@ func TestNotAServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(answer)
 			defer server.Close()
-			_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
+			_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 			var p *ProtocolError
 			if !errors.As(err, &p) || p.Hint() == "" {
 				t.Errorf("error %T %v, want a ProtocolError", err, err)
@@ -279,7 +279,7 @@ func TestStatusIsNamed(t *testing.T) {
 			}
 			w.WriteHeader(status)
 		}))
-		_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
+		_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 		var p *ProtocolError
 		if !errors.As(err, &p) || !strings.Contains(p.Error(), want.says) || !strings.Contains(p.Hint(), want.hint) {
 			t.Errorf("%d: %v", status, err)
@@ -304,7 +304,7 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 			}
 			mock.ServeHTTP(w, r)
 		}))
-		listing := mustList(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+		listing := mustList(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 		if len(names(listing, surface.KindTool)) != 3 {
 			t.Errorf("%d: tools %v", status, names(listing, surface.KindTool))
 		}
@@ -327,7 +327,7 @@ func TestEdge54ALostSessionIsBegunAgainOnce(t *testing.T) {
 			}
 			mock.ServeHTTP(w, r)
 		}))
-		_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+		_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 		if (err == nil) != ok {
 			t.Errorf("lost %d times: %v", lost, err)
 		}
@@ -352,7 +352,7 @@ func TestEdge54AnEventStreamForAnAnswer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
+	_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 	var p *ProtocolError
 	if !errors.As(err, &p) || !strings.Contains(p.Hint(), `"type": "sse"`) {
 		t.Errorf("%v", err)
@@ -361,7 +361,7 @@ func TestEdge54AnEventStreamForAnAnswer(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	const secret = "s3cret"
-	_, err := listOnce(t, lister(), Target{Transport: source.HTTP, URL: "http://127.0.0.1:1/mcp?key=" + secret, AllowPrivate: true})
+	_, err := listOnce(t, lister(), Endpoint{Transport: source.HTTP, URL: "http://127.0.0.1:1/mcp?key=" + secret, AllowPrivate: true})
 	var u *UnreachableError
 	if !errors.As(err, &u) || strings.Contains(err.Error(), secret) {
 		t.Errorf("error %v", err)
@@ -369,7 +369,7 @@ func TestNobodyListens(t *testing.T) {
 }
 
 func TestEdge40Proxy(t *testing.T) {
-	s, target := serve(t, upstream.Options{})
+	s, endpoint := serve(t, upstream.Options{})
 	var through atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		through.Add(1)
@@ -380,7 +380,7 @@ func TestEdge40Proxy(t *testing.T) {
 		s.ServeHTTP(w, r)
 	}))
 	defer proxy.Close()
-	target.URL, target.AllowPrivate = "http://mcp.example/mcp", false
+	endpoint.URL, endpoint.AllowPrivate = "http://mcp.example/mcp", false
 	at := func(addr string) func(*Options) {
 		return func(o *Options) {
 			o.Proxy = ProxyFromEnviron([]string{"HTTP_PROXY=" + proxy.URL})
@@ -389,19 +389,19 @@ func TestEdge40Proxy(t *testing.T) {
 			}
 		}
 	}
-	mustList(t, lister(at("8.8.8.8")), target)
+	mustList(t, lister(at("8.8.8.8")), endpoint)
 	if through.Load() == 0 {
 		t.Error("the proxy was not used")
 	}
 	through.Store(0)
 	// The proxy would resolve the name itself: what it stands for here is judged.
-	_, err := listOnce(t, lister(at("10.0.0.1")), target)
+	_, err := listOnce(t, lister(at("10.0.0.1")), endpoint)
 	var e *EgressError
 	if !errors.As(err, &e) || through.Load() != 0 {
 		t.Errorf("error %v, %d requests", err, through.Load())
 	}
-	target.URL = "http://169.254.169.254/mcp"
-	if _, err := listOnce(t, lister(at("8.8.8.8")), target); !errors.As(err, &e) || through.Load() != 0 {
+	endpoint.URL = "http://169.254.169.254/mcp"
+	if _, err := listOnce(t, lister(at("8.8.8.8")), endpoint); !errors.As(err, &e) || through.Load() != 0 {
 		t.Errorf("error %v, %d requests", err, through.Load())
 	}
 }
@@ -430,7 +430,7 @@ func TestConnectionIsReused(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	mock.PageSize(1)
-	mustList(t, lister(), Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
+	mustList(t, lister(), Endpoint{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true})
 	if n := conns.Load(); n != 1 {
 		t.Errorf("%d connections, want 1", n)
 	}
@@ -443,12 +443,12 @@ func TestTLSWithOwnAuthority(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	target := Target{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true}
+	endpoint := Endpoint{Transport: source.HTTP, URL: server.URL + "/mcp", AllowPrivate: true}
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	mustList(t, lister(func(o *Options) { o.RootCAs = roots }), target)
+	mustList(t, lister(func(o *Options) { o.RootCAs = roots }), endpoint)
 	var u *UnreachableError
-	if _, err := listOnce(t, lister(), target); !errors.As(err, &u) {
+	if _, err := listOnce(t, lister(), endpoint); !errors.As(err, &u) {
 		t.Errorf("error %v, want one of the certificate", err)
 	}
 }
@@ -464,7 +464,7 @@ func TestCompressedAnswerIsCountedUnpacked(t *testing.T) {
 	}))
 	defer server.Close()
 	l := lister(func(o *Options) { o.Limits.Bytes = 1 << 20 })
-	_, err := listOnce(t, l, Target{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
+	_, err := listOnce(t, l, Endpoint{Transport: source.HTTP, URL: server.URL, AllowPrivate: true})
 	var limit *LimitError
 	if !errors.As(err, &limit) {
 		t.Errorf("error %v", err)
@@ -472,8 +472,8 @@ func TestCompressedAnswerIsCountedUnpacked(t *testing.T) {
 }
 
 func TestGivingUp(t *testing.T) {
-	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, target Target) {
-		session, err := l.Open(t.Context(), target)
+	everyTransport(t, func(t *testing.T, s *upstream.Server, l *Lister, endpoint Endpoint) {
+		session, err := l.Open(t.Context(), endpoint)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -508,9 +508,9 @@ func TestFindingOf(t *testing.T) {
 }
 
 func TestUnknownTransport(t *testing.T) {
-	for _, target := range []Target{{Transport: "carrier-pigeon"}, {Transport: source.HTTP, URL: "ftp://x"}, {Transport: source.HTTP, URL: "http://"}} {
-		if _, err := lister().Open(t.Context(), target); err == nil {
-			t.Errorf("%v was opened", target)
+	for _, endpoint := range []Endpoint{{Transport: "carrier-pigeon"}, {Transport: source.HTTP, URL: "ftp://x"}, {Transport: source.HTTP, URL: "http://"}} {
+		if _, err := lister().Open(t.Context(), endpoint); err == nil {
+			t.Errorf("%v was opened", endpoint)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type Listing struct {
 // server has forgotten is begun again, once.
 func (s *Session) List(ctx context.Context, covers []string) (*Listing, error) {
 	listing, err := s.listTwice(ctx, covers)
-	return listing, s.target.hide(err)
+	return listing, s.endpoint.hide(err)
 }
 
 // listTwice lists once more where the session was lost.
@@ -40,7 +40,7 @@ func (s *Session) listTwice(ctx context.Context, covers []string) (*Listing, err
 	if !errors.As(err, &lost) || !lost.sessionLost {
 		return listing, err
 	}
-	fresh, openErr := s.lister.Open(ctx, s.target)
+	fresh, openErr := s.lister.Open(ctx, s.endpoint)
 	if openErr != nil {
 		return nil, openErr
 	}
@@ -58,7 +58,7 @@ func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 	)
 	if s.instructions != nil && slices.Contains(covers, surface.CoverInstructions) {
 		out.Instructions = surface.NewInstructions(*s.instructions)
-		if s.target.Values.In([]byte(*s.instructions)) {
+		if s.endpoint.Values.In([]byte(*s.instructions)) {
 			out.Refused = append(out.Refused, surface.Refused{Kind: surface.KindInstructions, Rule: canonical.RuleSecret, Raw: out.Instructions.Hash})
 			out.Instructions = nil
 		}
@@ -75,7 +75,7 @@ func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, refused := surface.NewListWithout(kind.Kind, raws, s.target.Values.In)
+		list, refused := surface.NewListWithout(kind.Kind, raws, s.endpoint.Values.In)
 		out.Lists[kind.Kind] = list
 		out.Refused = append(out.Refused, refused...)
 	}
@@ -85,7 +85,7 @@ func (s *Session) list(ctx context.Context, covers []string) (*Listing, error) {
 		Noise: s.link.noise(), Bytes: s.budget.used.Load(), ListChanged: s.listChanged,
 	}
 	if listing.Noise > 0 {
-		listing.Notes = append(listing.Notes, finding.New(finding.StdoutNoise, finding.Place{Server: s.target.Name},
+		listing.Notes = append(listing.Notes, finding.New(finding.StdoutNoise, finding.Place{Server: s.endpoint.Name},
 			textcheck.Count(listing.Noise, "line")+" of standard output skipped: not a message"))
 	}
 	return listing, nil

@@ -42,7 +42,7 @@ func (s *Session) Listen(ctx context.Context, changed func()) error {
 
 func (s *Session) listen(ctx context.Context, changed func()) error {
 	if s.link.http == nil {
-		if s.target.Transport == source.Stdio {
+		if s.endpoint.Transport == source.Stdio {
 			return errors.New("a command is not listened to")
 		}
 		return s.listenLink(ctx, changed)
@@ -88,7 +88,7 @@ func (s *Session) listenLink(ctx context.Context, changed func()) error {
 // of its own, before that by the GET of the session.
 func (s *Session) streamRequest(ctx context.Context) (*http.Request, error) {
 	if s.version != versionModern {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.target.URL, nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.endpoint.URL, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (s *Session) streamRequest(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.target.URL, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

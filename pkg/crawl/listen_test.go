@@ -26,11 +26,11 @@ func TestListen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			target := Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true}
+			endpoint := Endpoint{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true}
 			if c.sse {
-				target.Transport, target.URL = source.SSE, server.SSEURL()
+				endpoint.Transport, endpoint.URL = source.SSE, server.SSEURL()
 			}
-			s, err := New(Options{}).Open(t.Context(), target)
+			s, err := New(Options{}).Open(t.Context(), endpoint)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestListenEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(Options{}).Open(t.Context(), Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true})
+		s, err := New(Options{}).Open(t.Context(), Endpoint{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestListenRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{}).Open(t.Context(), Target{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true})
+	s, err := New(Options{}).Open(t.Context(), Endpoint{Name: "mock", Transport: source.HTTP, URL: url, AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,13 @@ import (
 )
 
 // tell tells an event without the values of variables.
-func (l *Lister) tell(t Target, kind EventKind, text string) {
+func (l *Lister) tell(t Endpoint, kind EventKind, text string) {
 	l.opts.Progress(Event{t.Name, kind, t.Values.Mask(text)})
 }
 
 // hide takes the values of variables out of an error: a server may repeat what it
 // was given, and hosts and commands may be made of it.
-func (t *Target) hide(err error) error {
+func (t *Endpoint) hide(err error) error {
 	if err == nil || t.Values == nil {
 		return err
 	}
@@ -55,13 +55,13 @@ type maskedError struct {
 func (e *maskedError) Error() string { return e.text }
 
 // As finds the types of this package.
-func (e *maskedError) As(target any) bool {
-	switch target.(type) {
+func (e *maskedError) As(endpoint any) bool {
+	switch endpoint.(type) {
 	case **EgressError, **UnreachableError, **ProtocolError, **AuthError, **StartError, **LimitError, *finding.Hinter:
-		return errors.As(e.err, target)
+		return errors.As(e.err, endpoint)
 	}
 	return false
 }
 
 // Is reports what the error is of, as for the error that it masks.
-func (e *maskedError) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *maskedError) Is(endpoint error) bool { return errors.Is(e.err, endpoint) }

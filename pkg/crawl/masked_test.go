@@ -53,8 +53,8 @@ func TestValuesInErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(answer)
 			defer server.Close()
-			target := Target{Name: "a", Transport: source.HTTP, URL: server.URL + "/" + "x", AllowPrivate: true, Values: hiddenValues()}
-			_, err := listOnce(t, lister(), target)
+			endpoint := Endpoint{Name: "a", Transport: source.HTTP, URL: server.URL + "/" + "x", AllowPrivate: true, Values: hiddenValues()}
+			_, err := listOnce(t, lister(), endpoint)
 			checkHidden(t, err)
 		})
 	}
@@ -63,22 +63,22 @@ func TestValuesInErrors(t *testing.T) {
 		l := lister(func(o *Options) {
 			o.Progress = func(e Event) { events = append(events, e.Text) }
 		})
-		target := Target{Name: "a", Transport: source.Stdio, Command: "/bin/sh", Args: []string{"-c", `echo "bad token $TOKEN" >&2; exit 1`},
+		endpoint := Endpoint{Name: "a", Transport: source.Stdio, Command: "/bin/sh", Args: []string{"-c", `echo "bad token $TOKEN" >&2; exit 1`},
 			Env: map[string]string{"TOKEN": secretValue}, Values: hiddenValues()}
-		_, err := listOnce(t, l, target)
+		_, err := listOnce(t, l, endpoint)
 		checkHidden(t, err)
 		if !strings.Contains(err.Error(), "bad token ${TOKEN}") || strings.Contains(fmt.Sprint(events), "s3cr3t") {
 			t.Errorf("error %v, events %q", err, events)
 		}
 	})
 	t.Run("command", func(t *testing.T) {
-		target := Target{Name: "a", Transport: source.Stdio, Command: "/" + secretValue, Values: hiddenValues()}
-		_, err := listOnce(t, lister(), target)
+		endpoint := Endpoint{Name: "a", Transport: source.Stdio, Command: "/" + secretValue, Values: hiddenValues()}
+		_, err := listOnce(t, lister(), endpoint)
 		checkHidden(t, err)
 	})
 	t.Run("host", func(t *testing.T) {
-		target := Target{Name: "a", Transport: source.HTTP, URL: "http://host-of-secret.invalid/", Values: config.NewValues(map[string]string{"HOST": "host-of-secret.invalid"})}
-		_, err := listOnce(t, lister(), target)
+		endpoint := Endpoint{Name: "a", Transport: source.HTTP, URL: "http://host-of-secret.invalid/", Values: config.NewValues(map[string]string{"HOST": "host-of-secret.invalid"})}
+		_, err := listOnce(t, lister(), endpoint)
 		if err == nil || strings.Contains(err.Error(), "host-of-secret") {
 			t.Errorf("%v", err)
 		}
@@ -117,7 +117,7 @@ func TestValuesInDefinitions(t *testing.T) {
 		`{"name":"s3cr3t/\"value\"+x","inputSchema":{}}`,
 	)}})
 	l := lister(func(o *Options) { o.Start = inProcess(s) })
-	listing := mustList(t, l, Target{Name: "a", Transport: source.Stdio, Command: "x", Values: hiddenValues()})
+	listing := mustList(t, l, Endpoint{Name: "a", Transport: source.Stdio, Command: "x", Values: hiddenValues()})
 	if have := names(listing, surface.KindTool); len(have) != 1 || have[0] != "fine" {
 		t.Errorf("tools %q", have)
 	}

@@ -145,7 +145,7 @@ func lookPath(spec ProcessSpec) (string, error) {
 }
 
 // startFailure describes why a command did not start.
-func startFailure(t Target, err error) error {
+func startFailure(t Endpoint, err error) error {
 	e := &StartError{Command: t.Command, Detail: "could not be started: " + err.Error(), Err: err}
 	var path *fs.PathError
 	switch {
@@ -162,7 +162,7 @@ func startFailure(t Target, err error) error {
 }
 
 // startLink starts a server and connects to its standard input and output.
-func (l *Lister) startLink(t Target, b *budget) (*link, error) {
+func (l *Lister) startLink(t Endpoint, b *budget) (*link, error) {
 	p, err := l.opts.Start(ProcessSpec{t.Command, t.Args, t.Cwd, childEnviron(l.opts.Environ, t.Env)})
 	if err != nil {
 		return nil, startFailure(t, err)

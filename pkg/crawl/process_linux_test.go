@@ -15,10 +15,10 @@ func TestAChildInASessionOfItsOwnIsEnded(t *testing.T) {
 		t.Skip("there is no setsid here")
 	}
 	pids := filepath.Join(t.TempDir(), "pids")
-	target := stdioTarget(t)
-	target.Args = []string{"-c", `setsid sleep 600 & echo $! > "$1"; exec "$0" --stdio`, target.Command, pids}
-	target.Command = "sh"
-	mustList(t, lister(), target)
+	endpoint := stdioEndpoint(t)
+	endpoint.Args = []string{"-c", `setsid sleep 600 & echo $! > "$1"; exec "$0" --stdio`, endpoint.Command, pids}
+	endpoint.Command = "sh"
+	mustList(t, lister(), endpoint)
 	text, err := os.ReadFile(pids)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestEverythingIsEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pids")
-			mustList(t, lister(), stdioTarget(t, append(flags, "--pid-file", pids)...))
+			mustList(t, lister(), stdioEndpoint(t, append(flags, "--pid-file", pids)...))
 			text, err := os.ReadFile(pids)
 			if err != nil {
 				t.Fatal(err)

@@ -34,11 +34,11 @@ const (
 // A Session is one server that is ready to be listed. It is not safe for
 // concurrent use.
 type Session struct {
-	lister *Lister
-	target Target
-	link   *link
-	calls  int64
-	budget *budget
+	lister   *Lister
+	endpoint Endpoint
+	link     *link
+	calls    int64
+	budget   *budget
 
 	version      string
 	info         ServerInfo
@@ -57,12 +57,12 @@ type ServerInfo struct {
 
 // Open starts or contacts a server and settles the protocol version. The session
 // must be closed.
-func (l *Lister) Open(ctx context.Context, t Target) (*Session, error) {
+func (l *Lister) Open(ctx context.Context, t Endpoint) (*Session, error) {
 	s, err := l.open(ctx, t)
 	return s, t.hide(err)
 }
 
-func (l *Lister) open(ctx context.Context, t Target) (*Session, error) {
+func (l *Lister) open(ctx context.Context, t Endpoint) (*Session, error) {
 	switch t.Transport {
 	case source.Stdio:
 		l.tell(t, EventStart, t.Command)
@@ -72,7 +72,7 @@ func (l *Lister) open(ctx context.Context, t Target) (*Session, error) {
 	default:
 		return nil, fmt.Errorf("%q is not a transport; the transports are stdio, http and sse", t.Transport)
 	}
-	e, err := l.newEndpoint(t)
+	e, err := l.newHTTPEndpoint(t)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ type connectFunc func(ctx context.Context, b *budget) (*link, error)
 // server answers that with an error, initialize goes over the same connection. A
 // connection that the first try has broken is opened once more, and then
 // initialize is all that is sent.
-func (l *Lister) negotiate(ctx context.Context, t Target, connect connectFunc, modern bool) (*Session, error) {
+func (l *Lister) negotiate(ctx context.Context, t Endpoint, connect connectFunc, modern bool) (*Session, error) {
 	if !modern {
 		return l.attempt(ctx, t, connect, (*Session).initialize)
 	}
@@ -155,8 +155,8 @@ func olderVersion(err error) string {
 }
 
 // attempt opens one connection and greets the server over it.
-func (l *Lister) attempt(ctx context.Context, t Target, connect connectFunc, greet func(*Session, context.Context) error) (*Session, error) {
-	s := &Session{lister: l, target: t, budget: newBudget(l.opts.Limits.Bytes)}
+func (l *Lister) attempt(ctx context.Context, t Endpoint, connect connectFunc, greet func(*Session, context.Context) error) (*Session, error) {
+	s := &Session{lister: l, endpoint: t, budget: newBudget(l.opts.Limits.Bytes)}
 	connecting, cancel := context.WithTimeout(ctx, l.opts.Limits.Timeout)
 	defer cancel()
 	var err error
@@ -178,7 +178,7 @@ func (s *Session) Version() string { return s.version }
 
 // greetTimeout is how long the first answer may take.
 func (s *Session) greetTimeout() time.Duration {
-	if s.target.Transport == source.Stdio {
+	if s.endpoint.Transport == source.Stdio {
 		return s.lister.opts.Limits.StartTimeout
 	}
 	return s.lister.opts.Limits.Timeout
@@ -193,14 +193,14 @@ func (s *Session) greet(ctx context.Context) error {
 	defer cancel()
 	patience := min(s.lister.opts.Limits.Probe, s.greetTimeout()/2)
 	s.version = versionModern
-	id, result, err := s.ask(ctx, "server/discover", nil, patience, s.target.Transport != source.Stdio)
+	id, result, err := s.ask(ctx, "server/discover", nil, patience, s.endpoint.Transport != source.Stdio)
 	if err == nil {
 		err = s.greeting("server/discover", result)
 	}
 	switch {
 	case err == nil:
 		return nil
-	case timedOut(err) && s.target.Transport == source.Stdio:
+	case timedOut(err) && s.endpoint.Transport == source.Stdio:
 		s.probe = id // its answer may still come, before or in place of the other
 	case !s.usable(err):
 		return err

@@ -53,7 +53,7 @@ func (l *Lister) Confirm(ctx context.Context, s *Session, covers []string, first
 		return first, nil, nil
 	case d == Changed:
 		s.Close()
-		fresh, err := l.Open(ctx, s.target)
+		fresh, err := l.Open(ctx, s.endpoint)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // newStdioLink connects to a process that was started.
-func newStdioLink(l *Lister, t Target, p *Process, b *budget) (*link, error) {
+func newStdioLink(l *Lister, t Endpoint, p *Process, b *budget) (*link, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &link{ctx: ctx, cause: &cause{}, peer: t.Command, setVersion: func(string) {}}
 	f := &framer{src: bufio.NewReaderSize(p.Stdout, 64<<10), closer: p.Stdout, budget: b, cause: k.cause}
@@ -50,7 +50,7 @@ func newStdioLink(l *Lister, t Target, p *Process, b *budget) (*link, error) {
 }
 
 // endedProcess describes a process that ended or stayed silent.
-func endedProcess(k *link, t Target, p *Process, tail *tail, answered bool, err error) error {
+func endedProcess(k *link, t Endpoint, p *Process, tail *tail, answered bool, err error) error {
 	// Its output has ended, or nobody waits for it any longer: what it still has to
 	// say on standard error comes at once.
 	status := ""

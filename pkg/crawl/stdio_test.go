@@ -100,7 +100,7 @@ func TestEdge29And49OneStartWhateverTheProbeMeets(t *testing.T) {
 				return "", nil
 			})
 			l := lister(func(o *Options) { o.Start = start; o.Limits.Probe = 50 * time.Millisecond })
-			s, err := l.Open(t.Context(), Target{Transport: source.Stdio, Command: "old"})
+			s, err := l.Open(t.Context(), Endpoint{Transport: source.Stdio, Command: "old"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestASlowServerOfTheNewestVersion(t *testing.T) {
 		return "", nil
 	})
 	l := lister(func(o *Options) { o.Start = start; o.Limits.Probe = 20 * time.Millisecond })
-	s, err := l.Open(t.Context(), Target{Transport: source.Stdio, Command: "slow"})
+	s, err := l.Open(t.Context(), Endpoint{Transport: source.Stdio, Command: "slow"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestEdge29AnOlderVersionIsTriedWhereTheServerAsks(t *testing.T) {
 				}
 				return result(id, strings.Replace(oldGreeting, "2024-11-05", test.want, 1)), nil
 			})
-			s, err := lister(func(o *Options) { o.Start = start }).Open(t.Context(), Target{Transport: source.Stdio, Command: "old"})
+			s, err := lister(func(o *Options) { o.Start = start }).Open(t.Context(), Endpoint{Transport: source.Stdio, Command: "old"})
 			if (err == nil) != (test.want != "") {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestServerSpeaksBetween(t *testing.T) {
 		return "", nil
 	})
 	l := lister(func(o *Options) { o.Start = start })
-	listing := mustList(t, l, Target{Transport: source.Stdio, Command: "chatty"})
+	listing := mustList(t, l, Endpoint{Transport: source.Stdio, Command: "chatty"})
 	if got := <-answers; got != `"p"` {
 		t.Errorf("answered %s", got)
 	}
@@ -206,7 +206,7 @@ func TestServerSpeaksBetween(t *testing.T) {
 }
 
 func TestEdge30NoiseIsSkippedAndCounted(t *testing.T) {
-	listing := mustList(t, lister(), stdioTarget(t, "--noise"))
+	listing := mustList(t, lister(), stdioEndpoint(t, "--noise"))
 	if listing.Noise < 3 || len(listing.Notes) != 1 || listing.Notes[0].Code != finding.StdoutNoise {
 		t.Errorf("noise %d, notes %v", listing.Noise, listing.Notes)
 	}
@@ -218,7 +218,7 @@ func TestEdge30NoiseIsSkippedAndCounted(t *testing.T) {
 func TestEdge32SilentStart(t *testing.T) {
 	start := scripted(func(int, string, json.RawMessage) (string, error) { return "", nil })
 	l := lister(func(o *Options) { o.Start = start; o.Limits.StartTimeout = 30 * time.Millisecond })
-	_, err := listOnce(t, l, Target{Transport: source.Stdio, Command: "npx"})
+	_, err := listOnce(t, l, Endpoint{Transport: source.Stdio, Command: "npx"})
 	var e *StartError
 	if !errors.As(err, &e) || !e.Silent || !strings.Contains(e.Hint(), "--start-timeout") || !strings.Contains(err.Error(), "no answer within 30ms") || !strings.Contains(err.Error(), "last words") {
 		t.Errorf("error %v", err)
@@ -234,21 +234,21 @@ func TestEdge32TheLastLineOfStderrIsShownMeanwhile(t *testing.T) {
 			}
 		}
 	})
-	mustList(t, l, stdioTarget(t, "--stderr", "added 12 packages", "--start-delay", "200ms"))
+	mustList(t, l, stdioEndpoint(t, "--stderr", "added 12 packages", "--start-delay", "200ms"))
 	if got := <-lines; got != "added 12 packages" {
 		t.Errorf("shown %q", got)
 	}
 }
 
 func TestEdge33CommandNotFound(t *testing.T) {
-	_, err := listOnce(t, lister(), Target{Transport: source.Stdio, Command: "no-such-command-anywhere"})
+	_, err := listOnce(t, lister(), Endpoint{Transport: source.Stdio, Command: "no-such-command-anywhere"})
 	var e *StartError
 	if !errors.As(err, &e) || !e.NotFound || !strings.Contains(e.Hint(), "PATH") {
 		t.Errorf("error %v", err)
 	}
-	target := stdioTarget(t)
-	target.Cwd = filepath.Join(t.TempDir(), "missing")
-	if _, err := listOnce(t, lister(), target); !errors.As(err, &e) || !strings.Contains(err.Error(), "its folder") {
+	endpoint := stdioEndpoint(t)
+	endpoint.Cwd = filepath.Join(t.TempDir(), "missing")
+	if _, err := listOnce(t, lister(), endpoint); !errors.As(err, &e) || !strings.Contains(err.Error(), "its folder") {
 		t.Errorf("error %v, want one about the folder", err)
 	}
 }
@@ -260,7 +260,7 @@ func TestCommandOfARelativePathEntryIsNotFound(t *testing.T) {
 	}
 	t.Chdir(dir)
 	l := lister(func(o *Options) { o.Environ = []string{"PATH=.:"} })
-	_, err := listOnce(t, l, Target{Transport: source.Stdio, Command: "evil", Cwd: dir})
+	_, err := listOnce(t, l, Endpoint{Transport: source.Stdio, Command: "evil", Cwd: dir})
 	var e *StartError
 	if !errors.As(err, &e) || !e.NotFound {
 		t.Errorf("error %v", err)
@@ -268,31 +268,31 @@ func TestCommandOfARelativePathEntryIsNotFound(t *testing.T) {
 }
 
 func TestEdge34EndsBeforeItsFirstAnswer(t *testing.T) {
-	_, err := listOnce(t, lister(), stdioTarget(t, "--need-env", "MOCK_TOKEN"))
+	_, err := listOnce(t, lister(), stdioEndpoint(t, "--need-env", "MOCK_TOKEN"))
 	var e *StartError
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "exit status 1") || !strings.Contains(err.Error(), "MOCK_TOKEN is not set") {
 		t.Errorf("error %v", err)
 	}
-	target := stdioTarget(t, "--need-env", "MOCK_TOKEN")
-	target.Env = map[string]string{"MOCK_TOKEN": "x"}
-	mustList(t, lister(), target)
+	endpoint := stdioEndpoint(t, "--need-env", "MOCK_TOKEN")
+	endpoint.Env = map[string]string{"MOCK_TOKEN": "x"}
+	mustList(t, lister(), endpoint)
 }
 
 func TestEdge34EndsWhileListed(t *testing.T) {
-	_, err := listOnce(t, lister(), stdioTarget(t, "--exit-before-list"))
+	_, err := listOnce(t, lister(), stdioEndpoint(t, "--exit-before-list"))
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestEdge34EnvironmentIsAnAllowlist(t *testing.T) {
-	target := stdioTarget(t, "--env-tool")
-	target.Env = map[string]string{"NAMED": "1", "HOME": "/elsewhere"}
+	endpoint := stdioEndpoint(t, "--env-tool")
+	endpoint.Env = map[string]string{"NAMED": "1", "HOME": "/elsewhere"}
 	l := lister(func(o *Options) {
 		o.Environ = append(o.Environ, "GITHUB_TOKEN=s3cret", "HTTPS_PROXY=http://p", "LC_ALL=C", "HOME=/root",
 			"npm_config_cache=/c", "npm_config_//registry.example.com/:_authToken=x", "UV_CACHE_DIR=/u", "UV_PUBLISH_TOKEN=x", "AWS_SECRET_ACCESS_KEY=x")
 	})
-	d := definition(t, mustList(t, l, target), surface.KindTool, "env")
+	d := definition(t, mustList(t, l, endpoint), surface.KindTool, "env")
 	got := string(d.Canonical)
 	for _, want := range []string{"NAMED", "HTTPS_PROXY", "LC_ALL", "PATH", "HOME", "npm_config_cache", "UV_CACHE_DIR"} {
 		if !strings.Contains(got, want) {
@@ -304,7 +304,7 @@ func TestEdge34EnvironmentIsAnAllowlist(t *testing.T) {
 			t.Errorf("%s is in %s", not, got)
 		}
 	}
-	if env := childEnviron([]string{"HOME=/root"}, target.Env); !slices.Equal(env, []string{"HOME=/elsewhere", "NAMED=1"}) {
+	if env := childEnviron([]string{"HOME=/root"}, endpoint.Env); !slices.Equal(env, []string{"HOME=/elsewhere", "NAMED=1"}) {
 		t.Errorf("environment %v", env)
 	}
 }
@@ -364,7 +364,7 @@ func TestEdge15UTF16IsNamed(t *testing.T) {
 				return string(out), nil
 			})
 			l := lister(func(o *Options) { o.Start = start; o.Limits.StartTimeout = 50 * time.Millisecond })
-			_, err := listOnce(t, l, Target{Transport: source.Stdio, Command: "pwsh"})
+			_, err := listOnce(t, l, Endpoint{Transport: source.Stdio, Command: "pwsh"})
 			var e *StartError
 			if !errors.As(err, &e) || !e.UTF16 || !strings.Contains(err.Error(), "UTF-16") || !strings.Contains(e.Hint(), "UTF-8") {
 				t.Errorf("%s endian, mark %q: %v", name, mark, err)
@@ -387,7 +387,7 @@ func TestTheLastLineOfStderrIsAlwaysShown(t *testing.T) {
 }
 
 func TestACommandWithItsArguments(t *testing.T) {
-	_, err := listOnce(t, lister(), Target{Transport: source.Stdio, Command: "npx -y @scope/server"})
+	_, err := listOnce(t, lister(), Endpoint{Transport: source.Stdio, Command: "npx -y @scope/server"})
 	var e *StartError
 	if !errors.As(err, &e) || !strings.Contains(e.Hint(), `"command": "npx", "args": ["-y","@scope/server"]`) {
 		t.Errorf("%v", err)

@@ -160,19 +160,19 @@ func (p *Project) list(ctx context.Context, subjects []*subject, how Listing) {
 		if s.blocked {
 			continue
 		}
-		target, ok := p.target(s)
+		endpoint, ok := p.endpoint(s)
 		if !ok {
 			continue
 		}
-		if target.Transport == source.Stdio && p.elsewhere(ctx, s.source) {
+		if endpoint.Transport == source.Stdio && p.elsewhere(ctx, s.source) {
 			var err error
-			if target.Cwd, err = empty.make(); err != nil {
+			if endpoint.Cwd, err = empty.make(); err != nil {
 				s.block(finding.New(finding.ServerNotStarted, finding.Place{Server: s.name}, "there is no empty folder to start it in: "+err.Error()))
 				continue
 			}
 		}
 		jobs = append(jobs, crawl.Job{
-			Target: target, Covers: s.covers,
+			Endpoint: endpoint, Covers: s.covers,
 			Differs: func(found surface.Surface) crawl.Difference { return p.differs(s, found) },
 		})
 		of = append(of, s)
@@ -207,8 +207,8 @@ func (e *emptyFolders) remove() {
 	}
 }
 
-// target expands the variables of a subject's source.
-func (p *Project) target(s *subject) (crawl.Target, bool) {
+// endpoint expands the variables of a subject's source.
+func (p *Project) endpoint(s *subject) (crawl.Endpoint, bool) {
 	var conn config.Connection
 	var err error
 	if s.configured != nil {
@@ -222,9 +222,9 @@ func (p *Project) target(s *subject) (crawl.Target, bool) {
 			f.Place = placeOf(s.configured)
 		}
 		s.block(f)
-		return crawl.Target{}, false
+		return crawl.Endpoint{}, false
 	}
-	return crawl.Target{
+	return crawl.Endpoint{
 		Name: s.name, Transport: conn.Transport, Command: conn.Command, Args: conn.Args, Cwd: conn.Cwd, Env: conn.Env,
 		URL: conn.URL, Headers: conn.Headers, AllowPrivate: s.source.AllowPrivate,
 		Values: conn.Values,

@@ -66,7 +66,7 @@ func (p *Project) signingAs(ctx context.Context, r *Review, key string, notMine 
 		if err != nil {
 			return nil, fmt.Errorf("--not-mine %s: %w", rev, err)
 		}
-		e := r.evidence(commit.String())
+		e := r.commitFacts(commit.String())
 		switch {
 		case e == nil:
 			return nil, &hintError{fmt.Errorf("--not-mine %s: the commit %s brought in nothing that waits", rev, commit.Short()), "`review` names the commits that did"}
@@ -80,9 +80,9 @@ func (p *Project) signingAs(ctx context.Context, r *Review, key string, notMine 
 	return s, nil
 }
 
-// evidence returns what is known of a commit that brought something in; nil for any
+// commitFacts returns what is known of a commit that brought something in; nil for any
 // other.
-func (r *Review) evidence(commit string) *audit.Evidence {
+func (r *Review) commitFacts(commit string) *audit.CommitFacts {
 	if r.proposed.found == nil {
 		return nil
 	}

@@ -282,7 +282,7 @@ func (p *Prober) open(ctx context.Context, t Endpoint) (*crawl.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.opts.Lister.Open(ctx, crawl.Target{
+	return p.opts.Lister.Open(ctx, crawl.Endpoint{
 		Name: t.Name, Transport: conn.Transport, URL: conn.URL, Headers: conn.Headers, AllowPrivate: conn.AllowPrivate,
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"agentgateway-lock/pkg/source"
 )
 
-// A Target is one server with all that is needed to start or contact it.
-// Variables are already expanded, so a Target holds secrets.
-type Target struct {
+// An Endpoint is one server with all that is needed to start or contact it.
+// Variables are already expanded, so an Endpoint holds secrets.
+type Endpoint struct {
 	Name      string
 	Transport source.Transport
 

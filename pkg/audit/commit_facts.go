@@ -25,10 +25,10 @@ const (
 	NotSigned        SignatureState = "none"
 )
 
-// Evidence tells who made a commit, as far as the commit itself says. Author and
+// CommitFacts tell who made a commit, as far as the commit itself says. Author and
 // committer are what whoever made it wrote; only a signature by a listed key is
 // proof of anything.
-type Evidence struct {
+type CommitFacts struct {
 	Commit      gitrepo.Hash   `json:"commit"`
 	Author      string         `json:"author"`    // the email, or the name where there is none
 	Committer   string         `json:"committer"` // the same
@@ -45,14 +45,14 @@ type Evidence struct {
 // maxCoAuthors bounds the trailers that are read of one commit.
 const maxCoAuthors = 64
 
-// evidence reads a commit, strictly, and judges its signature by whoever signers
+// commitFacts reads a commit, strictly, and judges its signature by whoever signers
 // lists.
-func evidence(ctx context.Context, repo *gitrepo.Repo, id gitrepo.Hash, signers func(key string) *trust.Signer) (Evidence, error) {
+func commitFacts(ctx context.Context, repo *gitrepo.Repo, id gitrepo.Hash, signers func(key string) *trust.Signer) (CommitFacts, error) {
 	c, err := repo.ReadCommit(ctx, id)
 	if err != nil {
-		return Evidence{Commit: id}, err
+		return CommitFacts{Commit: id}, err
 	}
-	e := Evidence{
+	e := CommitFacts{
 		Commit: id, Author: identity(c.Author.Name, c.Author.Email), Committer: identity(c.Committer.Name, c.Committer.Email),
 		CoAuthors: coAuthors(string(c.Message)), Time: c.Committer.When.Unix(), Signature: NotSigned,
 	}
@@ -62,7 +62,7 @@ func evidence(ctx context.Context, repo *gitrepo.Repo, id gitrepo.Hash, signers 
 	return e, nil
 }
 
-func (e *Evidence) judge(c *gitrepo.Commit, signers func(key string) *trust.Signer) {
+func (e *CommitFacts) judge(c *gitrepo.Commit, signers func(key string) *trust.Signer) {
 	if !strings.HasPrefix(string(c.Signature), "-----BEGIN SSH SIGNATURE-----\n") {
 		e.Signature = SignedOtherwise
 		return
