@@ -161,7 +161,12 @@ func TestNotSettled(t *testing.T) {
 	w.configure("some-server", "--y")
 	w.expect("another command", allowed, 1, false, finding.SourceChanged)
 	w.write(".mcp.json", `{"mcpServers":{"notes":{"command":"some-server","args":["--x"]},"more":{"command":"more"}}}`)
-	w.expect("a server that is not locked", allowed, 1, false, finding.ServerAdded)
+	w.expect("a server that is not locked", allowed, 1, true, finding.ServerAdded)
+	for _, spec := range w.started {
+		if spec.Command == "more" {
+			t.Error("a server that is not locked was started")
+		}
+	}
 	w.write(".mcp.json", `{"mcpServers":{}}`)
 	w.expect("a server that is gone", allowed, 1, false, finding.ServerRemoved)
 	w.configure("some-server", "--x")
