@@ -10,7 +10,7 @@
 // # Grades
 //
 // Critical: a parameter removed, retyped or newly required; an annotation hint
-// loosened; a source changed; coverage reduced; a change that is too large to be
+// loosened; a reference to another document; a source changed; coverage reduced; a change that is too large to be
 // graded. Info: title and icons. All else is a warning.
 //
 // Aspects are an aid for who reads a change. All of it is in its readable copies,

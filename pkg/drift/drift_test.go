@@ -75,7 +75,7 @@ func TestDefinitionChanges(t *testing.T) {
 		{"what a reference leads to", schema(`{"properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"string"}}}`), schema(`{"properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"integer"}}}`), []string{"critical parameter-retyped " + in + ".properties.a.type"}},
 		{"required null", schema(`{}`), schema(`{"required":null}`), []string{"warning schema-changed " + in + ".required"}},
 		{"an unreferenced definition", schema(`{"$defs":{"s":{}}}`), schema(`{"$defs":{"s":{},"t":{"description":"x"}}}`), []string{"warning schema-changed " + in + ".$defs.t"}},
-		{"a reference that is text", schema(`{}`), schema(`{"$ref":"x"}`), []string{"warning schema-changed " + in + ".$ref"}},
+		{"a reference that is text", schema(`{}`), schema(`{"$ref":"x"}`), []string{"critical parameter-retyped " + in, "warning schema-changed " + in + ".$ref"}},
 		{"properties that is a string", schema(`{}`), schema(`{"properties":"x"}`), []string{"warning schema-changed " + in + ".properties"}},
 		{"an object in required", schema(`{"properties":{"a":{}},"required":["a"]}`), schema(`{"properties":{"a":{}},"required":["a",{"x":1}]}`), []string{"warning schema-changed " + in + ".required"}},
 		{"a description that another is over", schema(`{"properties":{"a":{"$ref":"#/$defs/s","description":"x"}},"$defs":{"s":{"description":"y"}}}`),
@@ -138,5 +138,27 @@ func TestSelfReferenceEnds(t *testing.T) {
 	changes := Compare(old, now)
 	if len(changes) != 1 || changes[0].Aspects[0].Code != finding.SchemaChanged {
 		t.Errorf("changes %v", account(changes))
+	}
+}
+
+// TestReferencesElsewhere holds that a reference to another document is critical
+// wherever it comes in, since no hash covers what is there.
+func TestReferencesElsewhere(t *testing.T) {
+	tool := func(schema string) []byte { return []byte(`{"inputSchema":` + schema + `,"name":"t"}`) }
+	far := `{"$ref":"https://example.com/x.json"}`
+	for _, test := range []struct {
+		name, before, after string
+		critical            bool
+	}{
+		{"for another one", `{"properties":{"x":{"$ref":"https://example.com/y.json"}},"type":"object"}`, `{"properties":{"x":` + far + `},"type":"object"}`, true},
+		{"in a new parameter", `{"type":"object"}`, `{"properties":{"x":` + far + `},"type":"object"}`, true},
+		{"within a list", `{"anyOf":[{"type":"object"}]}`, `{"anyOf":[{"type":"object"},` + far + `]}`, true},
+		{"dynamic", `{"type":"object"}`, `{"properties":{"x":{"$dynamicRef":"other.json#a"}},"type":"object"}`, true},
+		{"that was there", `{"properties":{"x":` + far + `},"type":"object"}`, `{"properties":{"x":` + far + `,"y":{"type":"string"}},"type":"object"}`, false},
+		{"within the document", `{"$defs":{"a":{"type":"string"}},"type":"object"}`, `{"$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a"}},"type":"object"}`, false},
+	} {
+		if grade := Between(surface.KindTool, "t", tool(test.before), tool(test.after)).Grade(); (grade == finding.Critical) != test.critical {
+			t.Errorf("%s: the grade is %s", test.name, grade)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func compareSchemas(root string, old, item []byte) []Aspect {
 	if before == nil || now == nil {
 		a := aspect(finding.SchemaChanged, root, root+" "+howChanged(old, item))
 		a.Old, a.New, a.Whole = string(old), string(item), true
-		return []Aspect{a}
+		return append([]Aspect{a}, elsewhere(root, before, now)...)
 	}
 	s := schemas{before: before, now: now, seen: map[[2]*node]bool{}}
 	at := &trail{step: root}
@@ -31,10 +31,46 @@ func compareSchemas(root string, old, item []byte) []Aspect {
 	if len(s.aspects) == 0 && s.tooLarge == "" {
 		s.aspects = []Aspect{aspect(finding.SchemaChanged, root, "spelled another way: the same parameters once references are resolved")}
 	}
+	s.aspects = append(s.aspects, elsewhere(root, before, now)...)
 	if s.tooLarge != "" {
 		s.aspects = append(s.aspects, tooLarge(root, s.tooLarge))
 	}
 	return s.aspects
+}
+
+// elsewhere tells references to other documents that a schema did not have: no hash
+// covers what is there, so that it can become anything.
+func elsewhere(root string, before, now *node) []Aspect {
+	had := map[string]bool{}
+	before.outward(func(ref *node) { had[ref.text] = true })
+	var found []Aspect
+	now.outward(func(ref *node) {
+		if !had[ref.text] && len(found) < maxAspects {
+			had[ref.text] = true
+			a := aspect(finding.ParameterRetyped, root, "what a parameter takes is said in another document, which is not pinned")
+			a.New, a.Whole, a.Words = ref.spell(), true, true
+			found = append(found, a)
+		}
+	})
+	return found
+}
+
+// outward calls report for every reference that leads out of its document.
+func (n *node) outward(report func(ref *node)) {
+	if n == nil {
+		return
+	}
+	for _, name := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+		if ref := n.member(name); ref.isText() && !strings.HasPrefix(ref.text, "#") {
+			report(ref)
+		}
+	}
+	for _, name := range n.names {
+		n.members[name].outward(report)
+	}
+	for _, element := range n.elements {
+		element.outward(report)
+	}
 }
 
 func tooLarge(path, why string) Aspect {
