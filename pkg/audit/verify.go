@@ -115,7 +115,7 @@ func (v *verification) run(ctx context.Context) error {
 	if err := v.atHead(ctx); err != nil {
 		return v.violated(err)
 	}
-	if err := v.settleConflicts(ctx); err != nil {
+	if err := v.settleConflicts(ctx); err != nil || !v.report.Holds() {
 		return err
 	}
 	covers, _, err := v.walk.covers(ctx, v.report.Head, v.opts.Root)
@@ -318,6 +318,9 @@ func (v *verification) settleConflicts(ctx context.Context) error {
 	state, ledger, err := t.evaluate(ctx, v.headPoint(), v.chain, lock, keys, t.idsAbout(keys))
 	if err != nil {
 		return err
+	}
+	if err := v.unnamed(ctx, state, ledger, lock, keys); err != nil {
+		return v.violated(err)
 	}
 	open := t.brokenChains(keys, state, ledger)
 	for i := range v.report.Conflicts {
