@@ -110,8 +110,10 @@ bench-all: ## Run every benchmark and show time and allocations
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (10s), also after one has failed
-	@failed=; for pkg in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES)); do \
-		for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
+	@packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $(PACKAGES)); failed=; \
+	for pkg in $$packages; do \
+		names=$$($(GO) test -list '^Fuzz' "$$pkg") || { echo "$$names"; failed="$$failed $$pkg"; continue; }; \
+		for target in $$(grep '^Fuzz' <<<"$$names"); do \
 			echo "== $$pkg $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" || failed="$$failed $$pkg.$$target"; \
 		done; \
