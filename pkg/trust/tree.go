@@ -85,20 +85,9 @@ func (a *Authority) Check(f *lockfile.File) error {
 // Nothing is in force for its item, which a person can decide anew; nobody seals or
 // serves such a tree.
 func (a *Authority) Lost(f *lockfile.File) canonical.Digest {
-	for _, s := range f.Servers {
-		named := []canonical.Digest{s.Decision, s.SourceDecision}
-		if s.Instructions != nil {
-			named = append(named, s.Instructions.Decision)
-		}
-		for _, items := range s.Lists {
-			for i := range items {
-				named = append(named, items[i].Decision)
-			}
-		}
-		for _, id := range named {
-			if !id.IsZero() && a.Ledger.Decision(id) == nil {
-				return id
-			}
+	for it := range f.Items() {
+		if d := it.Decision; d != nil && !d.IsZero() && a.Ledger.Decision(*d) == nil {
+			return *d
 		}
 	}
 	return canonical.Digest{}
