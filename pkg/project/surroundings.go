@@ -9,10 +9,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
 	"agentgateway-lock/pkg/audit"
+	"agentgateway-lock/pkg/config"
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/internal/bounded"
 	"agentgateway-lock/pkg/lockfile"
@@ -27,11 +29,36 @@ const maxSurrounding = 1 << 30
 
 // startPlace is where this project is in its repository.
 func (p *Project) startPlace() settled.Place {
-	out := settled.Place{Root: filepath.ToSlash(p.top()), Project: ".", Lockfile: p.Path}
+	out := settled.Place{Root: filepath.ToSlash(p.top()), Project: ".", Lockfile: p.Path, Real: realPath}
+	out.Lookup = func(name string) (string, bool) {
+		if id, ok := strings.CutPrefix(name, "input:"); ok {
+			name = config.InputVariable(id)
+		}
+		value, ok := p.Env.Lookup(name)
+		if !ok && name == "HOME" {
+			value, ok = p.Env.Lookup("USERPROFILE")
+		}
+		return value, ok
+	}
 	if folder := p.folder(); folder != "" {
 		out.Project, out.Lockfile = folder, path.Join(folder, p.Path)
 	}
 	return out
+}
+
+// realPath is an absolute path without links, as far as it is there.
+func realPath(name string) string {
+	at, rest := filepath.FromSlash(name), ""
+	for {
+		if found, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.ToSlash(filepath.Join(found, rest))
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return name
+		}
+		at, rest = up, filepath.Join(filepath.Base(at), rest)
+	}
 }
 
 // top is the folder of the work tree; outside git that of the project.

@@ -31,6 +31,11 @@ func (p Place) counts(name string) bool {
 	return name != p.Lockfile && !strings.HasPrefix(name, signed+"/") && path.Base(name) != ".gitattributes" && !strings.HasPrefix(name, ".github/")
 }
 
+// inGitHub reports whether a command names a path of what else only the host reads.
+func (pl *Plan) inGitHub() bool {
+	return slices.ContainsFunc(pl.Paths, func(name string) bool { return strings.HasPrefix(name, ".github/") })
+}
+
 // paths are all paths that count on any side, sorted.
 func (pl *Plan) paths(place Place, sides []Files) ([]string, error) {
 	if pl.Elsewhere {
@@ -56,7 +61,7 @@ func (pl *Plan) paths(place Place, sides []Files) ([]string, error) {
 			return nil, err
 		}
 		for _, name := range known {
-			if place.counts(name) {
+			if place.counts(name) || strings.HasPrefix(name, ".github/") && pl.inGitHub() {
 				all = append(all, name)
 			}
 		}

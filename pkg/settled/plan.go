@@ -62,8 +62,12 @@ func (p *planner) make() {
 	if c, ok := row.verbs[verb]; ok {
 		how, args = c, rest
 	}
-	folders := how == container // what is mounted is run
+	if how == container && slices.Contains(args, "compose") {
+		how = composer // behind an option of docker's own
+	}
+	folders := how == container || row.class == container // what is mounted is run
 	named := p.isProgram(s.Command) && p.names(s.Command, folders)
+	named = p.onPath(s.Command) || p.onPath(command) || named
 	for _, arg := range s.Args {
 		named = p.names(arg, folders) || named
 	}
@@ -76,6 +80,7 @@ func (p *planner) make() {
 	}
 	if s.EnvFile != nil {
 		named = p.names(s.EnvFile.Path, false) || named
+		loads = loads || p.fileLoads(s.EnvFile.Path)
 	}
 	named = named || s.Cwd != "" && inRepository
 	p.decide(row, how, name, args, named, loads)
@@ -91,7 +96,7 @@ func (p *planner) decide(row program, how class, name string, args []string, nam
 		p.plan.All = named || !strings.Contains(word, "@")
 		p.plan.Elsewhere = !p.plan.All
 	case how == interpreter, how == unknown:
-		p.plan.All = named || how == interpreter && p.module(args)
+		p.plan.All = named || how == interpreter && (p.module(args) || p.runsCode(args))
 		p.plan.Elsewhere = !p.plan.All
 	case how == container:
 		p.plan.Elsewhere = !named
@@ -102,38 +107,6 @@ func (p *planner) decide(row program, how class, name string, args []string, nam
 	default:
 		p.runner(row, name, args, named)
 	}
-}
-
-// runner decides about a package runner.
-func (p *planner) runner(row program, name string, args []string, named bool) {
-	packages := packageNames(args)
-	for _, spec := range packages {
-		if isPath(spec) && p.there(path.Join(p.cwd, spec)) {
-			p.plan.All = true // what it runs is the repository's
-			return
-		}
-	}
-	if !named && !p.steered(row, packages) {
-		p.plan.Elsewhere = true
-		return
-	}
-	p.steer(row.steering)
-	for _, folder := range p.upwards() {
-		for _, spec := range packages {
-			if spec == "" || isPath(spec) {
-				continue
-			}
-			p.add(path.Join(folder, "node_modules/.bin", spec))
-			if at := path.Join(folder, "node_modules", spec); p.there(at) {
-				p.plan.Folders = append(p.plan.Folders, at)
-			}
-		}
-	}
-}
-
-// isPath reports whether a package is named by where it is.
-func isPath(spec string) bool {
-	return strings.HasPrefix(spec, ".") || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "file:") || strings.Contains(spec, `\`)
 }
 
 // steered reports whether the repository steers a runner: then the package is not just

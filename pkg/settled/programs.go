@@ -124,6 +124,7 @@ var valued = map[string]bool{
 	"-p": true, "--package": true, "--from": true, "--with": true, "--python": true, "--index-url": true, "--extra-index-url": true, "--default-index": true,
 	"--index": true, "--registry": true, "--spec": true, "-c": true, "--call": true, "--prefix": true, "--cache": true, "--userconfig": true,
 	"--directory": true, "--project": true, "--env-file": true, "--with-requirements": true, "--constraint": true,
+	"--with-editable": true, "--overrides": true, "--build-constraints": true, "--config-file": true, "--cwd": true, "--dir": true, "-C": true, "--workspace": true, "-w": true,
 }
 
 // firstWord is the first argument that is no option, and what follows it.

@@ -96,10 +96,21 @@ var tree = mapFiles{map[string]string{
 	"README.md": "read", "agentgateway.lock": "lock", ".gitattributes": "attributes", ".github/workflows/ci.yml": "ci", ".agentgateway/trust/1.json": "trust",
 	"tools/server.js": "serve", "tools/lib.js": "lib", "tools/run.sh": "run", "tools/link.js": "-> server.js", "tools/out.js": "-> /etc/passwd", "tools/up.js": "-> ../lib/up.js",
 	"lib/up.js": "up", "data/a.csv": "a", "data/deep/b.csv": "b", "my_server.py": "py", "pkg/mod/__init__.py": "mod", "vendor/sub": "commit 1234", "env.list": "A=1",
-	"with space/x.js": "x", "cmd/server/main.go": "go", "sub/tool/index.js": "index",
+	"with space/x.js": "x", "cmd/server/main.go": "go", "sub/tool/index.js": "index", "up.csv": "-> lib/up.js",
+	"load.env": "export NODE_OPTIONS=--require=./tools/lib.js", "app/package.json": `{"name": "@we/app", "bin": {"serve": "serve.js"}, "dependencies": {"near": "workspace:*", "far": "1.2.3"}}`,
 }, map[string]bool{}}
 
 var place = Place{Root: "/home/me/repo", Project: ".", Lockfile: "agentgateway.lock"}
+
+// livePlace is place with an environment.
+var livePlace = Place{
+	Root: place.Root, Project: place.Project, Lockfile: place.Lockfile,
+	Lookup: func(name string) (string, bool) {
+		value, ok := map[string]string{"PWD": "/home/me/repo", "HOME": "/home/me", "input:where": "tools", "PATH": "/usr/bin:/home/me/repo/tools"}[name]
+		return value, ok
+	},
+	Real: func(at string) string { return strings.Replace(at, "/srv/link", "/home/me/repo", 1) },
+}
 
 func stdio(words ...string) *source.Source {
 	return &source.Source{Transport: source.Stdio, Command: words[0], Args: words[1:]}
@@ -153,7 +164,7 @@ func TestPlan(t *testing.T) {
 		{"a Windows spelling of code", stdio("cmd", "/c", `tools\run.sh`), code, ""},
 		{"a name with a suffix", stdio("npx.cmd", "-y", "server"), elsewhere, ""},
 		{"env before a runner", stdio("env", "A=1", "npx", "server"), elsewhere, ""},
-		{"env before a runner, with a variable that loads code", stdio("env", "NODE_OPTIONS=--require ./tools/lib.js", "npx", "server"), steered, "tools/lib.js"},
+		{"env before a runner, with a variable that loads code", stdio("env", "NODE_OPTIONS=--require ./tools/lib.js", "npx", "server"), code, ""},
 
 		{"a folder of data", stdio("npx", "-y", "server-filesystem", "data"), steered, ""},
 		{"the whole repository as data", stdio("npx", "-y", "server-filesystem", "."), steered, ""},
@@ -199,6 +210,52 @@ func TestPlan(t *testing.T) {
 		{"a variable that names no path", withEnv(stdio("npx", "server"), "TOKEN", "${TOKEN}"), elsewhere, ""},
 		{"a file of variables", &source.Source{Transport: source.Stdio, Command: "npx", Args: []string{"server"}, EnvFile: &source.EnvFile{Path: "env.list"}}, steered, "env.list"},
 
+		// A package that is an interpreter, or is given code, runs the repository's: what
+		// the file imports, and not just the file.
+		{"an interpreter that a runner fetches", stdio("npx", "-y", "tsx", "tools/server.js"), code, ""},
+		{"an interpreter that a runner fetches, and a folder", stdio("npx", "tsx@4", "./sub/tool"), code, ""},
+		{"a task runner that a runner fetches, in a folder", inFolder(stdio("npx", "nx", "run", "serve"), "tools"), code, ""},
+		{"a module of the repository, by a fetched interpreter", inFolder(stdio("uvx", "python", "-m", "my_server"), "."), code, ""},
+		{"a fetched program that is given code", stdio("uvx", "fastmcp", "run", "my_server.py:mcp"), code, ""},
+		{"a fetched program that is given code without its suffix", inFolder(stdio("uvx", "uvicorn", "my_server:app"), "."), code, ""},
+		{"a command in place of a package", stdio("npx", "-c", "node tools/server.js"), code, ""},
+		{"an attached command in place of a package", stdio("npx", "--call=node tools/server.js"), code, ""},
+		{"a file of code without its suffix", stdio("node", "tools/server"), code, ""},
+		{"a file of code without its suffix, absolute", stdio("node", "/home/me/repo/tools/server"), code, ""},
+		// What stands before the package is for the runner.
+		{"a prefix", stdio("npx", "--prefix", "./sub", "server"), code, ""},
+		{"an attached prefix", stdio("npx", "--prefix=sub", "server"), code, ""},
+		{"a prefix before a verb", stdio("npm", "--prefix", "sub", "exec", "server"), code, ""},
+		{"a folder of uv", stdio("uvx", "--directory", "sub", "server"), code, ""},
+		{"a project of uv", stdio("uvx", "--project=sub", "server"), code, ""},
+		{"an editable package beside it", stdio("uvx", "--with-editable", "./sub", "server"), code, ""},
+		{"a package of the repository beside it", stdio("uvx", "--with=./sub", "server"), code, ""},
+		{"settings", stdio("npx", "--userconfig", "env.list", "server"), code, ""},
+		{"a package of the repository as a tool", stdio("uv", "tool", "run", "./sub"), code, ""},
+		{"a folder with the name of a verb", inFolder(stdio("uv", "tool", "run", "server"), "data"), steered, ""},
+		// The repository's own packages.
+		{"the repository's own package", inFolder(stdio("npx", "@we/app"), "app"), code, ""},
+		{"the repository's own program", inFolder(stdio("npx", "serve"), "app"), code, ""},
+		{"a package of the workspace", inFolder(stdio("npx", "near"), "app"), code, ""},
+		{"a package from elsewhere", inFolder(stdio("npx", "far"), "app"), steered, "app/package.json"},
+		// Variables and links that lead into the repository.
+		{"the folder of the shell", stdio("docker", "run", "-v", "${PWD}/data:/d", "image"), steered, "data/a.csv data/deep/b.csv"},
+		{"the folder of the shell, all of it", stdio("docker", "run", "-v", "$PWD:/d", "image"), code, ""},
+		{"the home folder", stdio("node", "${HOME}/repo/tools/server.js"), code, ""},
+		{"the home folder, in another spelling", stdio("node", "${env:HOME}/repo/tools/server.js"), code, ""},
+		{"the home folder of a client", stdio("node", "${userHome}/repo/tools/server.js"), code, ""},
+		{"the home folder of Windows", stdio("cmd", "/c", `%HOME%\repo\tools\run.sh`), code, ""},
+		{"the home folder of a shell", stdio("sh", "-c", "cd ~/repo && ./x"), code, ""},
+		{"an input", stdio("node", "${input:where}/server.js"), code, ""},
+		{"another home folder", stdio("node", "${HOME}/other/tools/server.js"), elsewhere, ""},
+		{"a variable that is not set", stdio("node", "${NOWHERE}"), elsewhere, ""},
+		{"a folder by a variable", inFolder(stdio("npx", "far"), "${HOME}/repo/app"), steered, "app/package.json"},
+		{"a link from outside", stdio("node", "/srv/link/tools/server.js"), code, ""},
+		{"a program that the PATH has here", stdio("run"), elsewhere, ""},
+		{"a script that the PATH has here", stdio("run.sh"), code, ""},
+		{"a script that the PATH has here, behind another", stdio("env", "A=1", "run.sh"), code, ""},
+		{"a file of variables that load code", &source.Source{Transport: source.Stdio, Command: "npx", Args: []string{"server"}, EnvFile: &source.EnvFile{Path: "load.env"}}, code, ""},
+
 		{"an image", stdio("docker", "run", "-i", "--rm", "mcp/fetch"), elsewhere, ""},
 		{"an image and a mount", stdio("docker", "run", "-v", "./data:/data", "mcp/fetch"), steered, "data/a.csv data/deep/b.csv"},
 		{"an image and a mount in one word", stdio("docker", "run", "--mount=type=bind,source=./data,target=/data", "mcp/fetch"), steered, "data/a.csv data/deep/b.csv"},
@@ -206,12 +263,12 @@ func TestPlan(t *testing.T) {
 		{"an image that is built", stdio("docker", "build", "."), code, ""},
 		{"an image and a file of variables", stdio("docker", "run", "--env-file", "env.list", "mcp/fetch"), steered, "env.list"},
 
-		{"a link that leads up", stdio("npx", "server", "tools/up.js"), steered, "lib/up.js tools/up.js"},
+		{"a link that leads up", stdio("npx", "server", "up.csv"), steered, "lib/up.js up.csv"},
 		{"a link that leads out", stdio("npx", "server", "tools/out.js"), steered, "tools/out.js"},
 		{"a submodule", stdio("npx", "server", "vendor/sub"), steered, "vendor/sub"},
 		{"a URL", &source.Source{Transport: source.HTTP, URL: "https://example.com/data/a.csv"}, steered, ""},
 	} {
-		plan, err := PlanOf(c.s, place, tree)
+		plan, err := PlanOf(c.s, livePlace, tree)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -248,13 +305,12 @@ func TestSteering(t *testing.T) {
 		want             bool
 	}{
 		{"a registry", ".npmrc", "registry=x", npx, place, true},
-		{"a registry above", ".npmrc", "registry=x", npx, Place{"/r", "app/web", "app/web/agentgateway.lock"}, true},
-		{"a registry above, in the middle", "app/.npmrc", "registry=x", npx, Place{"/r", "app/web", "app/web/agentgateway.lock"}, true},
+		{"a registry above", ".npmrc", "registry=x", npx, Place{Root: "/r", Project: "app/web", Lockfile: "app/web/agentgateway.lock"}, true},
+		{"a registry above, in the middle", "app/.npmrc", "registry=x", npx, Place{Root: "/r", Project: "app/web", Lockfile: "app/web/agentgateway.lock"}, true},
 		{"a registry elsewhere", "other/.npmrc", "registry=x", npx, place, false},
 		{"yarn's settings", ".yarnrc.yml", "x", npx, place, true},
 		{"bun's settings", "bunfig.toml", "x", stdio("bunx", "server"), place, true},
-		{"the package as a dependency", "package.json", `{"dependencies":{"@scope/server":"file:./evil"}}`, npx, place, true},
-		{"the package's own name", "package.json", `{"name":"@scope/server","bin":"evil.js"}`, npx, place, true},
+		{"the package as a dependency", "package.json", `{"dependencies":{"@scope/server":"1.2.3"}}`, npx, place, true},
 		{"another package", "package.json", `{"dependencies":{"left":"1"}}`, npx, place, false},
 		{"an installed package", "node_modules/@scope/server/index.js", "evil", npx, place, true},
 		{"an installed program", "node_modules/.bin/server", "evil", npx, place, true},
@@ -287,7 +343,19 @@ func TestSteering(t *testing.T) {
 			t.Errorf("%s: %+v, %v", file, d, err)
 		}
 	}
-	plan, err := PlanOf(npx, place, base.with("README.md", "evil"), base)
+	// What a commit brings among installed packages counts; what git ignores there does
+	// only of the package itself.
+	disk := base.with("node_modules/dep/index.js", "evil")
+	plan, err := PlanOf(npx, place, disk, base)
+	if d := plan.Changed(place, disk, base); err != nil || !slices.Equal(d.Files, []string{"node_modules/dep/index.js"}) {
+		t.Errorf("a dependency that is committed: %+v, %v", d, err)
+	}
+	disk.ignored = map[string]bool{"node_modules/dep/index.js": true}
+	plan, err = PlanOf(npx, place, disk, base)
+	if d := plan.Changed(place, disk, base); err != nil || d.Any {
+		t.Errorf("a dependency that is ignored: %+v, %v", d, err)
+	}
+	plan, err = PlanOf(npx, place, base.with("README.md", "evil"), base)
 	if d := plan.Changed(place, base.with("README.md", "evil"), base); err != nil || d.Any {
 		t.Errorf("README.md steers: %+v, %v", d, err)
 	}
@@ -338,6 +406,13 @@ func TestChanged(t *testing.T) {
 	plan, _ = PlanOf(stdio("node", "built.js"), place, disk, tree)
 	if d := plan.Changed(place, disk, tree); !slices.Equal(d.Files, []string{"built.js", "new.js"}) {
 		t.Errorf("an ignored file that is named: %+v", d)
+	}
+	// What only the host reads counts where the command is there.
+	hosted := tree.with(".github/mcp/server.js", "serve", ".github/mcp/lib.js", "lib")
+	disk = hosted.with(".github/mcp/lib.js", "evil")
+	plan, _ = PlanOf(stdio("node", ".github/mcp/server.js"), place, disk, hosted)
+	if d := plan.Changed(place, disk, hosted); !slices.Equal(d.Files, []string{".github/mcp/lib.js"}) {
+		t.Errorf("code in .github: %+v", d)
 	}
 	// The ends of lines do not count; nothing else is converted.
 	plan, _ = PlanOf(s, place, tree)

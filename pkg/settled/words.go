@@ -2,6 +2,7 @@ package settled
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"agentgateway-lock/pkg/source"
@@ -14,6 +15,39 @@ type Place struct {
 	Root, Project string
 	// Lockfile is the path of the lockfile from the top.
 	Lockfile string
+	// Lookup returns variables of the environment that commands are started from, and
+	// Real an absolute path without the links in it; nil where there is none.
+	Lookup func(name string) (string, bool)
+	Real   func(path string) string
+}
+
+// variables are the spellings of a variable in configurations and shells, and of the
+// home folder.
+var variables = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::?[-=+?][^}]*)?\}|\$(?:env:)?([A-Za-z_][A-Za-z0-9_]*)|%([A-Za-z_][A-Za-z0-9_]*)%|(\$\{input:[^}]*\})|((?:^|[\s"'=:,;@(])~)(?:/|$)`)
+
+// expanded is a word with the variables that are set in place of their names.
+func (p Place) expanded(word string) string {
+	if p.Lookup == nil {
+		return word
+	}
+	return variables.ReplaceAllStringFunc(word, func(found string) string {
+		parts := variables.FindStringSubmatch(found)
+		name := parts[1] + parts[2] + parts[3]
+		switch {
+		case parts[4] != "":
+			name = strings.TrimSuffix(strings.TrimPrefix(parts[4], "${"), "}")
+		case parts[5] != "", name == "userHome":
+			name = "HOME"
+		}
+		value, ok := p.Lookup(name)
+		if !ok {
+			return found
+		}
+		if before := strings.TrimSuffix(parts[5], "~"); parts[5] != "" {
+			return before + value + strings.TrimPrefix(found, parts[5])
+		}
+		return value
+	})
 }
 
 // separators cut a word into what may be a path: options with values, lists of paths,
@@ -60,6 +94,10 @@ func (p Place) candidates(word, cwd string) []string {
 		word = strings.ReplaceAll(word, name, to)
 	}
 	word = strings.ReplaceAll(word, `\`, "/")
+	words := stretches(word)
+	if other := strings.ReplaceAll(p.expanded(word), `\`, "/"); other != word {
+		words = append(words, stretches(other)...)
+	}
 	seen := map[string]bool{}
 	var out []string
 	add := func(name string) {
@@ -68,7 +106,7 @@ func (p Place) candidates(word, cwd string) []string {
 			out = append(out, name)
 		}
 	}
-	for _, s := range stretches(word) {
+	for _, s := range words {
 		forms := []string{s}
 		if strings.HasPrefix(s, "-") {
 			forms = append(forms, strings.TrimLeft(s, "-"))
@@ -110,10 +148,15 @@ func (p Place) relative(name string) (rel string, ok bool) {
 		return name[1:], true
 	}
 	rest, in := strings.CutPrefix(name, root+"/")
-	if !in {
-		return "..", true
+	if in {
+		return rest, true
 	}
-	return rest, true
+	if p.Real != nil { // by a link that leads here from outside
+		if real := p.Real(name); real != name {
+			return Place{Root: p.Root}.relative(real)
+		}
+	}
+	return "..", true
 }
 
 // cwd is the folder a client starts a command in; ok is false where it is outside
@@ -122,7 +165,7 @@ func (p Place) cwd(s *source.Source) (string, bool) {
 	if s.Cwd == "" {
 		return p.Project, true
 	}
-	word := strings.ReplaceAll(strings.ReplaceAll(s.Cwd, "${workspaceFolder}", p.at(p.Project)), `\`, "/")
+	word := strings.ReplaceAll(p.expanded(strings.ReplaceAll(s.Cwd, "${workspaceFolder}", p.at(p.Project))), `\`, "/")
 	if rel, ok := p.relative(word); ok {
 		return rel, inside(rel)
 	}
