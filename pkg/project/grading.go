@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"slices"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/drift"
@@ -136,8 +137,8 @@ func (p *Project) copyFolders(ctx context.Context) []gitrepo.Hash {
 		return folders
 	}
 	seen := map[gitrepo.Hash]bool{}
-	for i := len(nodes) - 1; i >= 0; i-- { // parents come first
-		entry, found, err := p.repo.Lookup(ctx, nodes[i].Tree, at)
+	for _, node := range slices.Backward(nodes) { // parents come first
+		entry, found, err := p.repo.Lookup(ctx, node.Tree, at)
 		if err == nil && found && entry.Mode == gitrepo.ModeFolder && !seen[entry.ID] {
 			seen[entry.ID] = true
 			folders = append(folders, entry.ID)

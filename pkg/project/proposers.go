@@ -231,7 +231,7 @@ func (j *judgement) unproven(chain *trust.Chain, merged bool, judged func(canoni
 		for i := range st.Items {
 			it := &st.Items[i]
 			named := slices.ContainsFunc(it.Proposers, func(name string) bool { return chain.Person(name) != "" })
-			if !it.Digest.IsZero() && !(merged && named) {
+			if !it.Digest.IsZero() && (!merged || !named) {
 				texts = append(texts, it.Text())
 			}
 		}

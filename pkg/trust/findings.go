@@ -172,7 +172,7 @@ func (c *collector) ledger() {
 		}
 		for i := range st.Items {
 			if r := (ref{entry: e, item: &st.Items[i]}); st.Lockfile == c.s.input.Path && !c.s.judge.couldEver(r) {
-				c.decision(id, finding.DecisionInvalid, "nobody who signed it may decide about "+textcheck.Quote(r.item.Key.String(), textcheck.QuoteLength))
+				c.decision(id, finding.DecisionInvalid, "nobody who signed it may decide about "+textcheck.Quote(r.item.String(), textcheck.QuoteLength))
 			}
 		}
 	}
