@@ -31,8 +31,9 @@ type Options struct {
 	MaxObject int64    // bytes of the largest object read; 0 is DefaultMaxObject
 	Git       string   // the git program; empty looks for "git" on the PATH
 	Env       []string // environment of the git program; nil is the process's own
-	// Bare also opens a bare repository, which dir must be itself. It is for a folder
-	// that a flag names: any folder of a work tree can be made to look like one.
+	// Bare also opens a bare repository, which dir must be itself, and one of another
+	// user. It is for a folder that a flag names: any folder of a work tree can be made
+	// to look like a repository, and so can one that anybody may write above it.
 	Bare bool
 }
 
@@ -57,7 +58,7 @@ type place struct {
 
 // Open opens the repository that dir belongs to: dir itself (a work tree or a git
 // folder; with Options.Bare a bare repository) or the nearest folder above it. It fails with
-// ErrNotRepository, or *UnsupportedError where neither go-git nor the git
+// ErrNotRepository, *OwnerError where it is another user's, or *UnsupportedError where neither go-git nor the git
 // program can read it.
 func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	p, err := findRepository(dir, opts.Bare)
@@ -81,6 +82,11 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	}
 	if found, err := exec.LookPath(name); err == nil && filepath.IsAbs(found) {
 		r.git.path = found
+	}
+	if !opts.Bare { // a folder that a flag names is the caller's choice
+		if err := checkOwner(ctx, p, r.git, isOwn); err != nil {
+			return nil, err
+		}
 	}
 	r.back, err = openBackend(ctx, p, r.git, opts)
 	if err != nil {
