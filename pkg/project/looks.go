@@ -131,6 +131,10 @@ func (l *looks) suspicious(it *trust.ItemState, before, now []byte) (refused, ad
 	}
 	at := func(where string) func() string { return func() string { return where } }
 	add(at("name"), textcheck.Check(it.Name, textcheck.Options{SingleLine: true}))
+	if it.Kind == surface.KindSource {
+		l.suspiciousTerms(it.Server, add)
+		return refused, advice
+	}
 	if it.Kind == surface.KindInstructions {
 		add(at("instructions"), textcheck.Check(string(now), textcheck.Options{}))
 		add(at("instructions"), textcheck.ConfusableText(string(before), string(now)))
@@ -147,6 +151,24 @@ func (l *looks) suspicious(it *trust.ItemState, before, now []byte) (refused, ad
 		return !t.Had || t.Before == t.Text || add(t.Path, textcheck.ConfusableText(t.Before, t.Text))
 	})
 	return append(refused, l.lookAlikes(it, now)...), advice
+}
+
+// suspiciousTerms looks at a source and what is agreed about it. Commands and addresses
+// hold digests, ids and scripts, so long lines and encoded runs are none of it.
+func (l *looks) suspiciousTerms(server string, add func(where func() string, problems []textcheck.Problem) bool) {
+	terms := lockfile.SourceTerms(l.file.Server(server))
+	look := func(where func() string, text string) bool {
+		problems := slices.DeleteFunc(textcheck.Check(text, textcheck.Options{}), func(p textcheck.Problem) bool {
+			return p.Rule.Advice() || p.Rule == textcheck.RuleEncodedRun || p.Rule == textcheck.RuleHTMLComment
+		})
+		return add(where, problems)
+	}
+	for where, text := range map[string]string{"server": server, "target": terms.Target, "skipped": terms.Skipped} {
+		look(func() string { return where }, text)
+	}
+	if terms.Source != nil {
+		drift.EachText(nil, terms.Source.JSON(), func(t drift.NamedText) bool { return look(t.Path, t.Text) })
+	}
 }
 
 // lookAlikes compares the name and title with those of all approved items.
