@@ -19,15 +19,15 @@ const maxAnswer = 1000
 // error is no terminal.
 func (a *app) confirm() func(lines []string, question string) (bool, error) {
 	in, inOK := a.stdin.(*os.File)
-	out, outOK := a.stderr.(*os.File)
+	out, outOK := a.rawErr.(*os.File)
 	if !inOK || !outOK || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil
 	}
 	return func(lines []string, question string) (bool, error) {
 		for _, line := range lines {
-			fmt.Fprintln(out, textcheck.Terminal(line))
+			fmt.Fprintln(a.stderr, textcheck.Terminal(line))
 		}
-		fmt.Fprint(out, question+" [y/N] ")
+		fmt.Fprint(a.stderr, question+" [y/N] ")
 		answer, err := readLine(in)
 		answer = strings.ToLower(strings.TrimSpace(answer))
 		return answer == "y" || answer == "yes", err
