@@ -51,7 +51,7 @@ func fileName(text string) string { return strings.ReplaceAll(text, "/", "-") }
 func hostileNames(w *oddWorld) {
 	dir, err := lockfile.OpenDir(w.path("."))
 	w.ts.Check(err)
-	defer dir.Close() //nolint:errcheck // it was only read
+	defer func() { _ = dir.Close() }()
 	store := lockfile.NewStore(dir, lockfile.DefaultName)
 	old, err := store.Read()
 	w.ts.Check(err)

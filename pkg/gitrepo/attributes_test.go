@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,9 +56,9 @@ func checkAttributes(t *testing.T, s *sandbox, files map[string]string, paths []
 			t.Fatal(err)
 		}
 	}
-	names := make([]string, len(unwanted))
-	for i, u := range unwanted {
-		names[i] = u.name
+	ask := []string{"check-attr"}
+	for _, u := range unwanted {
+		ask = append(ask, u.name)
 	}
 	for _, path := range paths {
 		got := map[string]bool{}
@@ -66,7 +67,7 @@ func checkAttributes(t *testing.T, s *sandbox, files map[string]string, paths []
 			name, _, _ := strings.Cut(strings.TrimLeft(word, "-!"), "=")
 			got[name] = true
 		}
-		out := s.git(append([]string{"check-attr"}, append(names, "--", path)...)...)
+		out := s.git(slices.Concat(ask, []string{"--", path})...)
 		for line := range strings.Lines(out) {
 			fields := strings.Split(strings.TrimSpace(line), ": ")
 			name, value := fields[1], fields[2]

@@ -84,8 +84,8 @@ func attributesFor(tree fs.FS, names []string) (a *gitrepo.Attributes, problem s
 		if dir == "." {
 			dir = ""
 		}
-		if err := a.Add(dir, string(text)); err != nil {
-			return a, err.Error(), nil
+		if many := a.Add(dir, string(text)); many != nil {
+			return a, many.Error(), nil
 		}
 	}
 	return a, "", nil

@@ -147,7 +147,7 @@ func ReadVersions(fsys fs.FS, folder string) ([]File, error) {
 
 // chainError names what a trust folder breaks; an error of reading stays one.
 func chainError(err error) error {
-	rule := Rule("")
+	var rule Rule
 	if _, ok := errors.AsType[*bounded.LinkError](err); ok {
 		rule = RuleLink
 	} else if _, ok := errors.AsType[*bounded.SizeError](err); ok {
