@@ -117,7 +117,7 @@ func (s *settling) judge(configured *config.Server, locked *lockfile.Server) ver
 	f.DiskIsHead = s.asHead(locked.Name)
 	f.Approved = s.approved(locked)
 	f.Remembered = s.memory.Find(key, digest) != nil
-	f.Allowed = slices.Contains(s.allowed, locked.Name) || !f.CI && s.memory.Allowed(key, digest)
+	f.Allowed = slices.Contains(s.allowed, locked.Name) || s.memory.Allowed(key, digest)
 	f.Surroundings = func(way settled.Way) settled.Difference { return s.surroundings(way, locked, src) }
 	judged := settled.Judge(&f)
 	if judged.Way == "" && judged.Words == "" && s.acceptRemote(&f) {
@@ -165,7 +165,7 @@ func (s *settling) acceptRemote(f *settled.Facts) bool {
 // looked reports whether the user has seen these surroundings and accepted them, and
 // asks where they have not.
 func (s *settling) looked(key settled.Key, src *source.Source, v settled.Verdict) bool {
-	if s.facts.CI || v.Difference.Err != nil {
+	if v.Difference.Err != nil {
 		return false
 	}
 	now, err := s.p.print(src, s.disk)

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"agentgateway-lock/e2e/approved"
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/source"
+	"agentgateway-lock/pkg/surface"
 )
 
 // TestSettledByMemory holds what this user's own lock settles.
@@ -68,7 +71,15 @@ func TestSettledByDefault(t *testing.T) {
 	w.expect("the run after that", GateOptions{}, 0, true)
 	w.configure("sh", "server.sh", "--more")
 	w.expect("other words", GateOptions{}, 1, false, finding.SourceChanged)
-	w.git("checkout", "-q", ".")
+	w.git("checkout", "-q", "-f", "-b", "topic")
+	w.memory = memoryState{}
+	if _, err := w.open().Allow(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	w.write("server.sh", "evil")
+	w.commit("another script")
+	w.expect("a branch with another script", GateOptions{}, 3, false, finding.SurroundingsChanged)
+	w.git("checkout", "-q", "main")
 	if done, err := w.open().Allow(t.Context(), true); err != nil || !done.Changed {
 		t.Fatalf("allow --remove: %+v, %v", done, err)
 	}
@@ -144,7 +155,15 @@ func TestSettledByEvent(t *testing.T) {
 	w.expect("a comment", GateOptions{}, 3, false, finding.SourceNew)
 	w.event("push", "refs/heads/topic", head, `{`)
 	w.expect("an event that cannot be read", GateOptions{}, 3, false, finding.SourceNew, finding.HistoryShallow)
-	w.git("checkout", "-q", "main")
+	w.git("checkout", "-q", "-b", "free", "main")
+	w.write(".github/free", "what no command runs")
+	free := w.commit("free")
+	w.write("made/by.steps", "what the workflow made")
+	w.event("pull_request", "refs/pull/2/merge", free, strings.ReplaceAll(pull("they/p"), head, free))
+	w.expect("a fork's that changes nothing that is run", GateOptions{}, 0, true)
+	w.write("server.sh", "changed")
+	w.expect("a fork's, and another file on disk", GateOptions{}, 3, false, finding.SurroundingsChanged)
+	w.git("checkout", "-q", "-f", "main")
 	w.event("schedule", "refs/heads/main", base, `{}`)
 	w.expect("a schedule", GateOptions{}, 0, true)
 	w.event("workflow_dispatch", "refs/heads/topic", base, `{"repository":{"default_branch":"main"}}`)
@@ -167,6 +186,12 @@ func TestNotSettled(t *testing.T) {
 			t.Error("a server that is not locked was started")
 		}
 	}
+	w.configure("some-server", "--x")
+	w.edit("agentgateway.lock", `"source": {`, `"absent": true,
+      "source": {`)
+	w.commit("absent")
+	w.expect("a server that is absent in the lockfile", allowed, 1, false, finding.ServerAdded, finding.LockfileOrder)
+	w.git("revert", "--no-edit", "HEAD")
 	w.write(".mcp.json", `{"mcpServers":{}}`)
 	w.expect("a server that is gone", allowed, 1, false, finding.ServerRemoved)
 	w.configure("some-server", "--x")
@@ -201,4 +226,83 @@ func TestDiskIsHead(t *testing.T) {
 	w.git("checkout", "-q", "HEAD", "--", ".")
 	w.git("checkout", "-q", "--detach", "HEAD~1")
 	w.expect("words that were withdrawn", GateOptions{}, 3, false, finding.SourceNew)
+}
+
+// TestConfigurationIsHeads holds that a configuration on disk that fits the lockfile,
+// where HEAD's does not, is not what was merged.
+func TestConfigurationIsHeads(t *testing.T) {
+	origin := newWorld(t)
+	origin.configure("some-server", "--x")
+	origin.lock()
+	origin.configure("some-server", "--y")
+	origin.commit("the configuration is another")
+	w := origin.clone()
+	if _, err := w.open().Allow(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("as merged", GateOptions{}, 1, false, finding.SourceChanged)
+	w.configure("some-server", "--x")
+	w.expect("made to fit on disk", GateOptions{}, 3, false, finding.SourceNew)
+}
+
+// TestApprovedByWhom holds that the approvals of a list that nothing vouches for, as in
+// a stranger's clone, settle nothing.
+func TestApprovedByWhom(t *testing.T) {
+	ctx := t.Context()
+	r, err := approved.New(ctx, t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := surface.NewList(surface.KindTool, nil)
+	src := &source.Source{Transport: source.Stdio, Command: "sh", Args: []string{"server.sh"}}
+	if err := r.Put(ctx, "notes", src, surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.DecideEach(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(".mcp.json", []byte(`{"mcpServers":{"notes":{"command":"sh","args":["server.sh"]}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write("server.sh", []byte("serve")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Commit(ctx, "approved"); err != nil {
+		t.Fatal(err)
+	}
+	root := r.Root().String()
+	for _, c := range []struct {
+		name string
+		root *string
+		want bool
+	}{{"pinned", &root, true}, {"not pinned", nil, false}} {
+		w := &world{t: t, dir: r.Dir, variables: map[string]string{}, memory: memoryState{}, root: c.root}
+		rep, dirs := w.gate(GateOptions{})
+		if (len(dirs) > 0) != c.want {
+			t.Errorf("%s: started in %q: %+v", c.name, dirs, rep.Findings)
+		}
+	}
+	w := &world{t: t, dir: r.Dir, variables: map[string]string{}, memory: memoryState{}, root: &root}
+	w.write("server.sh", "evil")
+	w.expect("pinned, and another script", GateOptions{}, 3, false, finding.SurroundingsChanged)
+}
+
+// TestRememberedSurroundings holds that what a lock remembers is the words in what they
+// ran then, and that committing changes nothing.
+func TestRememberedSurroundings(t *testing.T) {
+	w := newWorld(t)
+	w.write("server.sh", "serve")
+	w.configure("sh", "server.sh")
+	w.lock()
+	w.expect("not committed", GateOptions{}, 0, true)
+	w.commit("first")
+	w.expect("committed", GateOptions{}, 0, true)
+	w.write("new.sh", "new")
+	w.expect("a new file", GateOptions{}, 3, false, finding.SurroundingsChanged)
+	w.write(".git/info/exclude", "new.sh")
+	w.expect("one that git ignores", GateOptions{}, 0, true)
+	w.write("server.sh", "evil")
+	w.expect("another script", GateOptions{}, 3, false, finding.SurroundingsChanged)
+	w.lock()
+	w.expect("locked again", GateOptions{}, 0, true)
 }

@@ -322,6 +322,9 @@ func (s *settling) sinceApproval(locked *lockfile.Server, src *source.Source) se
 	if err != nil {
 		return settled.Difference{Err: err, Any: true}
 	}
+	if plan, err := settled.PlanOf(src, s.p.startPlace(), s.disk); err == nil && plan.Nothing() {
+		return settled.Difference{}
+	}
 	first := settled.Difference{Any: true, Err: errNoApproval}
 	for i, commit := range commits {
 		d := s.p.sinceCommit(s.ctx, src, s.disk, commit)
@@ -364,15 +367,15 @@ func (s *settling) approvals(locked *lockfile.Server) ([]gitrepo.Hash, error) {
 	var brought gitrepo.Hash
 	for node, err := range p.repo.FirstParents(s.ctx, s.base.Default.Commit) {
 		if err != nil {
-			break // a shallow clone: what it does not reach brought nothing in here
+			return out, nil //nolint:nilerr // a shallow clone: which commit brought it in is not here
 		}
 		if _, there := p.blobAt(s.ctx, node.ID, at); !there {
-			if !brought.IsZero() {
-				out = append(out, brought)
-			}
-			return out, nil
+			break
 		}
 		brought = node.ID
+	}
+	if !brought.IsZero() {
+		out = append(out, brought)
 	}
 	return out, nil
 }

@@ -28,6 +28,7 @@ type world struct {
 	t         *testing.T
 	dir       string
 	variables map[string]string
+	root      *string           // the trust root that is pinned
 	files     map[string]string // of the file system, for ReadFile
 	memory    memoryState
 	confirm   func(lines []string, question string) (bool, error)
@@ -180,7 +181,7 @@ func (w *world) open() *Project {
 		},
 		EmptyFolder: func() (string, func() error, error) { return "/empty", func() error { return nil }, nil },
 		State:       w.memory, Start: w.start, Now: time.Now, Program: "agentgateway", Version: "0.1.0", GOOS: "linux", Confirm: w.confirm,
-	}, Options{Dir: w.dir})
+	}, Options{Dir: w.dir, TrustRoot: w.root})
 	if err != nil {
 		w.t.Fatal(err)
 	}

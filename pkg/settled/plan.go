@@ -21,6 +21,11 @@ type Plan struct {
 	Paths, Folders []string
 }
 
+// Nothing reports whether nothing of the repository counts.
+func (pl *Plan) Nothing() bool {
+	return pl.Elsewhere || !pl.All && len(pl.Paths) == 0 && len(pl.Folders) == 0
+}
+
 // planner makes the plan of one source.
 type planner struct {
 	place  Place
