@@ -79,10 +79,14 @@ func TestUpgradeUnderAnUnchangedCommand(t *testing.T) {
 	r.run(0, "init")
 	r.run(0, "ci")
 	r.link("everything", "@modelcontextprotocol/server-everything")
-	out, _ := r.run(1, "ci")
+	// What the command runs is not what it was: nobody but its user can say that the
+	// new program may start.
+	out, _ := r.run(3, "ci")
+	holds(t, out, "surroundings-changed", "servers/everything")
+	out, _ = r.run(1, "ci", "--allow-source", "everything")
 	holds(t, out, "fail", "everything", "warning    tool echo", "Echoes back the input", "Echoes back the input string", "tool printEnv removed", "tool get-env added")
 	before := r.pinned()
-	r.run(1, "diff")
+	r.run(1, "diff", "--allow-source", "everything")
 	r.run(0, "lock", "--dry-run")
 	if diff := cmp.Diff(before, r.pinned()); diff != "" {
 		t.Error(diff)
