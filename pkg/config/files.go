@@ -19,7 +19,8 @@ import (
 const (
 	maxFile     = 1 << 20
 	maxUserFile = 32 << 20
-	maxFolder   = 1000 // files of one folder
+	maxFolder   = 1000   // files of one folder
+	maxNames    = 20_000 // of a folder in which other spellings are looked for
 )
 
 // loader reads files into entries.
@@ -29,6 +30,8 @@ type loader struct {
 	failed  []error
 	noted   []finding.Finding // what is no server and must not go in silence
 	read    map[string]bool   // names of places, of configurations that were read
+
+	folders map[string][]string // names in folders of the repository, by path
 }
 
 // file is a configuration while it is read.
@@ -77,8 +80,56 @@ func (l *loader) files(ctx context.Context) error {
 // known reads a file of the table where it exists, or all that a pattern fits.
 func (l *loader) known(c *client, name string, inside bool) {
 	for _, found := range l.matching(name, inside) {
-		l.load(&file{name: found, inside: inside, client: c, loader: l})
+		spelled := []string{found}
+		if inside {
+			spelled = l.spelled(found)
+		}
+		for _, name := range spelled {
+			l.load(&file{name: name, inside: inside, client: c, loader: l})
+		}
 	}
+}
+
+// spelled are the paths of the repository that are a path in upper or lower case:
+// where file systems do not tell them apart, clients read each of them. The path
+// itself where nothing is there.
+func (l *loader) spelled(name string) []string {
+	found := []string{""}
+	for element := range strings.SplitSeq(name, "/") {
+		var next []string
+		for _, at := range found {
+			for _, other := range l.namesIn(path.Clean(at)) {
+				if strings.EqualFold(other, element) {
+					next = append(next, path.Join(at, other))
+				}
+			}
+			if exact := path.Join(at, element); len(l.folders[path.Clean(at)]) == maxNames && !slices.Contains(next, exact) {
+				next = append(next, exact) // it may be among those that were not listed
+			}
+		}
+		found = next
+	}
+	if len(found) == 0 {
+		return []string{name} // a link that leads to nothing is an error, too
+	}
+	return found
+}
+
+// namesIn are the names in a folder of the repository; none where it cannot be read.
+func (l *loader) namesIn(folder string) []string {
+	names, ok := l.folders[folder]
+	if ok {
+		return names
+	}
+	entries, _ := l.list(folder, maxNames) // one that cannot be read has the spelling of the table
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if l.folders == nil {
+		l.folders = map[string][]string{}
+	}
+	l.folders[folder] = names
+	return names
 }
 
 // matching are the paths that a pattern may mean: one without * itself, whether or
