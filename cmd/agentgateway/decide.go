@@ -187,9 +187,11 @@ func (c *approveCmd) Run(a *app, g *globals) error {
 	how := project.Approval{Signing: c.signing(a), Reason: c.Reason, AcceptSuspicious: c.AcceptSuspicious, NotMine: c.NotMine}
 	switch {
 	case c.Review != "":
-		if how.Review, err = canonical.ParseDigest(c.Review); err != nil {
-			return fmt.Errorf("--review: %w", err)
+		review, err := canonical.ParseDigest(c.Review)
+		if err != nil {
+			return &exitError{code: exitBadRun, err: fmt.Errorf("--review: %w", err), hint: fmt.Sprintf("the digest is on the last line of `%s review`", a.program)}
 		}
+		how.Review = &review
 	case c.Hash != "":
 		if how.Keys, err = p.MatchHash(r, c.Items[0], c.Hash); err != nil {
 			return err
@@ -202,7 +204,7 @@ func (c *approveCmd) Run(a *app, g *globals) error {
 		return &exitError{code: exitBadRun, err: errors.New("without a terminal, what to approve must be named"),
 			hint: fmt.Sprintf("run `%s review`, then approve with --review DIGEST, or SERVER/NAME --hash DIGEST", a.program)}
 	}
-	if how.Keys != nil && len(how.Keys) == 0 {
+	if how.Review == nil && len(how.Keys) == 0 {
 		said := "Nothing was approved."
 		if len(r.Items) == 0 {
 			said = nothingWaits

@@ -36,8 +36,8 @@ type Approval struct {
 	AcceptSuspicious []string
 	// Review is the digest of the review that was shown: all of it is approved, and
 	// nothing if it is another one now.
-	Review canonical.Digest
-	// Keys are the items to approve where Review is zero, out of the review r that
+	Review *canonical.Digest
+	// Keys are the items to approve where Review is nil, out of the review r that
 	// was shown.
 	Keys []surface.Key
 	// NotMine are commits that bear the name of who signs and are not theirs.
@@ -53,10 +53,10 @@ func (p *Project) Approve(ctx context.Context, r *Review, how Approval) (*Decide
 	if len(r.Items) == 0 {
 		return nil, errors.New("nothing waits for a decision")
 	}
-	if !how.Review.IsZero() && r.Digest != how.Review {
+	if how.Review != nil && r.Digest != *how.Review {
 		return nil, &hintError{fmt.Errorf("what waits is not what was reviewed: the review is %s now", r.Digest), fmt.Sprintf("run `%s review` again", p.Env.Program)}
 	}
-	chosen := func(k surface.Key) bool { return how.Keys == nil || slices.Contains(how.Keys, k) }
+	chosen := func(k surface.Key) bool { return how.Review != nil || slices.Contains(how.Keys, k) }
 	leftOut, err := r.leftOut(chosen, how.AcceptSuspicious)
 	if err != nil {
 		return nil, err
