@@ -66,9 +66,33 @@ func (c *listCmd) Run(a *app, g *globals) error {
 			}
 			lines = append(lines, line)
 		}
+		if width := a.textOptions().Width; width > 0 {
+			clipColumn(lines, 2, width)
+		}
 		_, err := fmt.Fprint(a.stdout, columns(lines))
 		return err
 	})
+}
+
+// clipColumn clips the cells of one column so that columns fits a terminal; show has
+// them in full.
+func clipColumn(rows [][]string, column, width int) {
+	others := 0
+	for i := range rows[0] {
+		if i == column {
+			continue
+		}
+		cells := 0
+		for _, row := range rows {
+			if i < len(row) {
+				cells = max(cells, len([]rune(row[i])))
+			}
+		}
+		others += cells + len("  ")
+	}
+	for _, row := range rows {
+		row[column] = textcheck.Clip(row[column], max(width-others, 20))
+	}
 }
 
 // shown escapes and clips a name for one cell.
@@ -175,8 +199,8 @@ func showServer(b *strings.Builder, s *lockfile.Server) {
 // showItems shows every item of a server as show does.
 func showItems(b *strings.Builder, p *project.Project, s *lockfile.Server) error {
 	for _, r := range listServer(s)[1:] {
-		if r.Digest == "" {
-			continue // refused: there is no copy
+		if r.Digest == "" || r.Kind == string(surface.KindSource) {
+			continue // refused: there is no copy; the source is above
 		}
 		name := r.Name
 		if name == "" {
@@ -193,27 +217,27 @@ func showItems(b *strings.Builder, p *project.Project, s *lockfile.Server) error
 }
 
 func showItem(b *strings.Builder, f *project.Found) {
-	rows := [][]string{{string(f.Kind), shown(f.Server.Name) + "/" + shown(f.Name)}}
-	if it := f.Item; it != nil {
-		for _, h := range []struct {
-			name string
-			text string
-			zero bool
-		}{
-			{"digest", it.Digest.String(), it.Digest.IsZero()},
-			{"gatewayDigest", it.GatewayDigest.String(), it.GatewayDigest.IsZero()},
-		} {
-			if !h.zero {
-				rows = append(rows, []string{h.name, h.text})
-			}
+	name := shown(f.Server.Name)
+	if f.Name != "" {
+		name += "/" + shown(f.Name)
+	}
+	fmt.Fprintf(b, "%s %s\n", f.Kind, name)
+	hash := func(name string, d canonical.Digest) {
+		if !d.IsZero() {
+			fmt.Fprintf(b, "%-15s %s\n", name, d) // 80 columns at most
 		}
+	}
+	if it := f.Item; it != nil {
+		hash("digest", it.Digest)
+		hash("gatewayDigest", it.GatewayDigest)
 		if t := it.Tool; t != nil {
-			rows = append(rows, []string{"nameHash", t.Name.String()}, []string{"descriptionHash", t.Description.String()}, []string{"inputSchemaHash", t.InputSchema.String()})
+			hash("nameHash", t.Name)
+			hash("descriptionHash", t.Description)
+			hash("inputSchemaHash", t.InputSchema)
 		}
 	} else {
-		rows = append(rows, []string{"hash", f.Server.Instructions.Hash.String()})
+		hash("hash", f.Server.Instructions.Hash)
 	}
-	b.WriteString(columns(rows))
 	if f.Copy == nil {
 		b.WriteString("\nThe readable copy is not at hand.\n")
 		return
