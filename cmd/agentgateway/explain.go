@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agentgateway-lock/pkg/finding"
+	"agentgateway-lock/pkg/report"
 )
 
 type explainCmd struct {
@@ -35,14 +36,19 @@ func (c *explainCmd) Run(a *app) error {
 	}
 	return a.result(c.resultFlags, all, func() error {
 		var err error
-		for _, e := range all {
-			undecided := ""
+		for i, e := range all {
+			undecided, before := "", ""
 			if e.Undecided {
 				undecided = ", undecided"
 			}
-			_, wrote := fmt.Fprintf(a.stdout, "%s (%s%s)\n  %s\n  → %s\n", e.Code, e.Grade, undecided,
-				strings.TrimSpace(e.Meaning), strings.ReplaceAll(e.Action, "`agentgateway ", "`"+a.program+" "))
-			err = errors.Join(err, wrote)
+			if i > 0 {
+				before = "\n"
+			}
+			_, wrote := fmt.Fprintf(a.stdout, "%s%s (%s%s)\n", before, e.Code, e.Grade, undecided)
+			action := strings.ReplaceAll(e.Action, "`agentgateway ", "`"+a.program+" ")
+			err = errors.Join(err, wrote,
+				report.Hang(a.rawOut, 2, "", e.Meaning, a.textOptions()),
+				report.Hang(a.rawOut, 2, "→ ", action, a.textOptions()))
 		}
 		return err
 	})

@@ -49,8 +49,8 @@ func (c *trustInitCmd) Run(a *app, g *globals) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s is now the admin and the only approver%s.\n", textcheck.Terminal(change.Principal), committed(change.Commit))
-	fmt.Fprintf(a.stdout, "While one person is listed, one key decides everything, also what its holder proposed.\n")
+	fmt.Fprintf(a.stdout, "%s is the admin and the only approver%s.\n", textcheck.Terminal(change.Principal), committed(change.Commit))
+	fmt.Fprintf(a.stdout, "While one person is listed, one key decides everything, also what its holder\nproposed.\n")
 	fmt.Fprintf(a.stdout, "`%s trust add` lists another person;\n`%[1]s review` shows what waits for a decision.\n\n", a.program)
 	return a.pin(change)
 }
@@ -206,9 +206,9 @@ func (a *app) nextVersion(g *globals, f signFlags, subject string, changes func(
 func (a *app) adviseThresholds(v *trust.Version) {
 	switch n := v.Signed.Persons(trust.Approver); {
 	case n == 2:
-		fmt.Fprint(a.stdout, `Two persons may approve now, and nobody what they proposed. One key is enough for
-what its holder did not propose. A threshold of 2 waits for a third person: what one
-of two proposes only the other can sign.
+		fmt.Fprint(a.stdout, `Two persons may approve now, and nobody what they proposed. One key is enough
+for what its holder did not propose. A threshold of 2 waits for a third person:
+what one of two proposes only the other can sign.
 
 `)
 	case n > 2 && v.Signed.Thresholds.Approve == 1:

@@ -41,8 +41,8 @@ func ReviewText(w io.Writer, r Review, opts TextOptions) error {
 			t.segments(2, "", "", []segment{{"", textcheck.Clip(g[0].Server, clipName)}, {dim, textcheck.Count(len(g), "item")}, {"", gradesOf(g)}})
 		}
 	}
+	t.line(0, "")
 	for _, g := range groups {
-		t.line(0, "")
 		t.segments(0, "", "", []segment{{bold, textcheck.Clip(g[0].Server, clipName)}})
 		for _, it := range g {
 			t.reviewItem(it)

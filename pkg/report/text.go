@@ -29,7 +29,7 @@ func Text(w io.Writer, r *Report, opts TextOptions) error {
 	t := newTextWriter(opts)
 	if r.Subject != "" {
 		t.wrap(0, r.Subject)
-		if len(r.Servers) > 1 {
+		if len(r.Servers) > 1 && r.Outcome == "" {
 			t.wrap(0, summary(r))
 		}
 		t.line(0, "")
@@ -48,6 +48,15 @@ func newTextWriter(opts TextOptions) *textWriter {
 		opts.Width = 80
 	}
 	return &textWriter{opts: opts, differ: newWordDiffer(), left: maxBriefLines}
+}
+
+// Hang writes a text, escaped, in lines of the width, with a mark before the first;
+// the others stand below the first one's text.
+func Hang(w io.Writer, indent int, mark, text string, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.hang(indent, "", mark, "", text)
+	_, err := io.WriteString(w, t.b.String())
+	return err
 }
 
 type textWriter struct {
