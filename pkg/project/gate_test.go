@@ -145,3 +145,39 @@ func TestGatePush(t *testing.T) {
 	push("refs/heads/topic", first)
 	w.expect("a second push to a branch", offline, 1, false, finding.CoverageReduced)
 }
+
+// TestGateMerges holds which merge commit has its base as its first parent: the one that
+// the CI system made of the head of the pull request, and none that its author made.
+func TestGateMerges(t *testing.T) {
+	w := onBranch(t)
+	base := w.git("rev-parse", "main")
+	if _, err := w.open().Lock(t.Context(), LockOptions{Exclude: []string{"prompts"}}); err != nil {
+		t.Fatal(err)
+	}
+	narrower := w.commit("narrower")
+	w.git("checkout", "-q", "-b", "side")
+	w.commit("side")
+	w.git("checkout", "-q", "topic")
+	w.git("merge", "-q", "--no-ff", "-m", "the author's merge", "side")
+	head := w.git("rev-parse", "HEAD")
+	pull := func(sha, head string) {
+		w.event("pull_request", "refs/pull/1/merge", sha, `{"pull_request":{"base":{"sha":"`+base+`","repo":{"full_name":"we/p"}},"head":{"sha":"`+head+`","repo":{"full_name":"we/p"}}},"repository":{"default_branch":"main"}}`)
+	}
+	pull(head, head)
+	w.expect("the author's merge is the head", offline, 1, false, finding.CoverageReduced)
+	pull(narrower, head)
+	w.expect("the author's merge, and another commit is the event's", offline, 1, false, finding.CoverageReduced)
+	w.git("checkout", "-q", "main")
+	w.commit("main goes on")
+	w.git("checkout", "-q", "--detach", "main")
+	w.git("merge", "-q", "--no-ff", "-m", "the system's merge", "topic")
+	merge := w.git("rev-parse", "HEAD")
+	pull(merge, head)
+	if got, problem := w.open().findBase(t.Context(), BaseOptions{}); problem != nil || got.Commit.String() != w.git("rev-parse", "main") {
+		t.Errorf("the base is %v, %v", got.Commit, problem)
+	}
+	pull(base, head)
+	if got, problem := w.open().findBase(t.Context(), BaseOptions{}); problem != nil || got.Commit.String() != base {
+		t.Errorf("a merge that nothing names has the base %v, %v", got.Commit, problem)
+	}
+}

@@ -125,7 +125,7 @@ func (p *Project) remember(ctx context.Context, locked []lockedSource) error {
 	var put []bool
 	disk := p.diskFiles(ctx)
 	for _, l := range locked {
-		surroundings, err := p.print(l.entry.Source, disk)
+		surroundings, err := p.surroundingsOf(l.entry.Source, disk)
 		if errors.Is(err, gitrepo.ErrNoGit) {
 			continue // without git nobody can say what it is in; it stays unsettled
 		}

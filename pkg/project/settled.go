@@ -168,7 +168,7 @@ func (s *settling) looked(key settled.Key, src *source.Source, v settled.Verdict
 	if v.Difference.Err != nil {
 		return false
 	}
-	now, err := s.p.print(src, s.disk)
+	now, err := s.p.surroundingsOf(src, s.disk)
 	if err != nil {
 		return false
 	}

@@ -273,8 +273,8 @@ func (p *Project) elsewhere(ctx context.Context, src *source.Source) bool {
 	return err == nil && plan.Elsewhere
 }
 
-// print sums up the surroundings of a source on disk.
-func (p *Project) print(src *source.Source, disk settled.Files) (settled.Print, error) {
+// surroundingsOf sums up the surroundings of a source on disk.
+func (p *Project) surroundingsOf(src *source.Source, disk settled.Files) (settled.Print, error) {
 	plan, err := settled.PlanOf(src, p.startPlace(), disk)
 	if err != nil {
 		return settled.Print{}, err
@@ -304,7 +304,7 @@ func (s *settling) surroundings(way settled.Way, locked *lockfile.Server, src *s
 	case settled.OnBase:
 		return s.p.sinceCommit(s.ctx, src, s.disk, s.base.Commit)
 	case settled.Remembered:
-		now, err := s.p.print(src, s.disk)
+		now, err := s.p.surroundingsOf(src, s.disk)
 		if err != nil {
 			return settled.Difference{Err: err, Any: true}
 		}
@@ -367,7 +367,7 @@ func (s *settling) approvals(locked *lockfile.Server) ([]gitrepo.Hash, error) {
 	var brought gitrepo.Hash
 	for node, err := range p.repo.FirstParents(s.ctx, s.base.Default.Commit) {
 		if err != nil {
-			return out, nil //nolint:nilerr // a shallow clone: which commit brought it in is not here
+			return out, nil // a shallow clone: which commit brought it in is not here
 		}
 		if _, there := p.blobAt(s.ctx, node.ID, at); !there {
 			break
