@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bytes"
 	"crypto/sha1"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"

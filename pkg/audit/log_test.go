@@ -1,12 +1,13 @@
 package audit
 
 import (
-	"agentgateway-lock/pkg/source"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/gitrepo"

@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	modelSeed  = flag.Uint64("model.seed", 0, "seed of the model of pull requests; 0 takes one from the clock")
+	modelSeed  = flag.Uint64("model.seed", 1, "seed of the model of pull requests; 0 takes one from the clock")
 	modelSteps = flag.Int("model.steps", 6000, "steps of the model of pull requests")
 )
 

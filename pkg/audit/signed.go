@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"slices"
 
 	"agentgateway-lock/pkg/gitrepo"
 	"agentgateway-lock/pkg/trust"
@@ -15,13 +16,13 @@ func NewestSigned(ctx context.Context, repo *gitrepo.Repo, head gitrepo.Hash, ke
 		return gitrepo.Hash{}, err
 	}
 	nobody := func(string) *trust.Signer { return nil }
-	for i := len(nodes) - 1; i >= 0; i-- {
-		e, err := commitFacts(ctx, repo, nodes[i].ID, nobody)
+	for _, node := range slices.Backward(nodes) {
+		e, err := commitFacts(ctx, repo, node.ID, nobody)
 		if err != nil {
 			continue // a commit that is not read strictly is signed by nobody
 		}
 		if e.Signature == SignedByUnlisted && keys[e.key] {
-			return nodes[i].ID, nil
+			return node.ID, nil
 		}
 	}
 	return gitrepo.Hash{}, nil

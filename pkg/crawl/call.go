@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

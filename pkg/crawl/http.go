@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

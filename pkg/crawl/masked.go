@@ -1,8 +1,9 @@
 package crawl
 
 import (
-	"agentgateway-lock/pkg/finding"
 	"errors"
+
+	"agentgateway-lock/pkg/finding"
 )
 
 // tell tells an event without the values of variables.

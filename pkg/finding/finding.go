@@ -1,11 +1,12 @@
 package finding
 
 import (
-	"agentgateway-lock/pkg/surface"
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentgateway-lock/pkg/surface"
 )
 
 // Grade is how much a finding matters. It is advice: what decides whether a

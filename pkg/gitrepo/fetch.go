@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"agentgateway-lock/pkg/internal/bounded"
 	"bytes"
 	"context"
 	"errors"
@@ -12,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"agentgateway-lock/pkg/internal/bounded"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	git "github.com/go-git/go-git/v5"

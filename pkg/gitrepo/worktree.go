@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"agentgateway-lock/pkg/internal/bounded"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"agentgateway-lock/pkg/internal/bounded"
 )
 
 // ErrBare says that an operation needs a work tree and the repository has none.

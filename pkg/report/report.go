@@ -86,7 +86,7 @@ const (
 	Gone       State = "removed"
 	Unchecked  State = "undecided" // could not be checked; its entry stays as it was
 	Disabled   State = "disabled"
-	Skipped    State = "skipped" // known, and on purpose not covered
+	Skipped    State = "skipped"     // known, and on purpose not covered
 	NotChecked State = "not checked" // nothing was started or contacted
 )
 

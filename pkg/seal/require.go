@@ -1,9 +1,10 @@
 package seal
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"fmt"
 	"strings"
+
+	"agentgateway-lock/pkg/textcheck"
 )
 
 // Require says what seal a lockfile must bear before it is used.

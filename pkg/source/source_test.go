@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"agentgateway-lock/pkg/canonical"
-	. "agentgateway-lock/pkg/source"
+	. "agentgateway-lock/pkg/source" //nolint:revive // the package is a value of its own in every test here
 )
 
 func filled(b byte) (d canonical.Digest) {

@@ -1,13 +1,14 @@
 package sshsig
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"golang.org/x/crypto/ssh"
 )

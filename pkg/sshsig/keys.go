@@ -1,7 +1,6 @@
 package sshsig
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"crypto/rsa"
 	"encoding/base64"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"golang.org/x/crypto/ssh"
 )

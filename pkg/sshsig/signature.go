@@ -1,12 +1,13 @@
 package sshsig
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/big"
 	"slices"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"golang.org/x/crypto/ssh"
 )

@@ -1,11 +1,12 @@
 package sshsig
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"fmt"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"golang.org/x/crypto/ssh"
 )

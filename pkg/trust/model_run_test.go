@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	modelSeed = flag.Uint64("model.seed", 0, "seed of the model test; 0 takes one from the clock")
+	modelSeed = flag.Uint64("model.seed", 1, "seed of the model test; 0 takes one from the clock")
 	modelTake = flag.Int("model.steps", 0, "steps of the model test; 0 takes the usual number")
 )
 

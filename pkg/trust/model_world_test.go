@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"agentgateway-lock/pkg/source"
 	"bytes"
 	"context"
 	"crypto/ed25519"
@@ -11,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"

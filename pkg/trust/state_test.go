@@ -1,13 +1,14 @@
 package trust
 
 import (
-	"agentgateway-lock/pkg/source"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"

@@ -147,14 +147,20 @@ func ReadVersions(fsys fs.FS, folder string) ([]File, error) {
 
 // chainError names what a trust folder breaks; an error of reading stays one.
 func chainError(err error) error {
-	var rule Rule
-	if _, ok := errors.AsType[*bounded.LinkError](err); ok {
+	var (
+		rule Rule
+		link *bounded.LinkError
+		size *bounded.SizeError
+		many *bounded.CountError
+	)
+	switch {
+	case errors.As(err, &link):
 		rule = RuleLink
-	} else if _, ok := errors.AsType[*bounded.SizeError](err); ok {
+	case errors.As(err, &size):
 		rule = RuleSize
-	} else if _, ok := errors.AsType[*bounded.CountError](err); ok {
+	case errors.As(err, &many):
 		rule = RuleLength
-	} else {
+	default:
 		return err
 	}
 	return &ChainError{Rule: rule, Detail: err.Error(), Advice: hintRestoreTrust, Err: err}

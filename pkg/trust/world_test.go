@@ -1,11 +1,12 @@
 package trust
 
 import (
-	"agentgateway-lock/pkg/source"
 	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
 	"agentgateway-lock/pkg/finding"

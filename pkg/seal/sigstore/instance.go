@@ -1,7 +1,6 @@
 package sigstore
 
 import (
-	"agentgateway-lock/pkg/textcheck"
 	"bytes"
 	"context"
 	"crypto"
@@ -18,6 +17,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"agentgateway-lock/pkg/textcheck"
 
 	"github.com/digitorus/timestamp"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
