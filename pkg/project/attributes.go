@@ -85,7 +85,7 @@ func attributesFor(tree fs.FS, names []string) (a *gitrepo.Attributes, problem s
 			dir = ""
 		}
 		if many := a.Add(dir, string(text)); many != nil {
-			return a, many.Error(), nil
+			return a, many.Error(), nil //nolint:nilerr // so is this
 		}
 	}
 	return a, "", nil
