@@ -77,7 +77,7 @@ func attributesFor(tree fs.FS, names []string) (a *gitrepo.Attributes, problem s
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case link || size:
-			return a, err.Error(), nil //nolint:nilerr // it is a finding
+			return a, err.Error(), nil
 		case err != nil:
 			return a, "", err
 		}
