@@ -3,4 +3,4 @@
 package trust
 
 // modelSteps is how many steps the model test takes.
-const modelSteps = 200_000
+const modelSteps = 60_000
