@@ -233,8 +233,6 @@ func (p *Project) branchBase(ctx context.Context, base *Base) (gitrepo.Hash, str
 	switch {
 	case err != nil:
 		return commit, reason, err
-	case commit.IsZero():
-		return commit, reason, fmt.Errorf("HEAD has no commit in common with %s", d.Name)
 	case commit == base.Head:
 		return gitrepo.Hash{}, "", nil
 	}

@@ -2,6 +2,7 @@ package project
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -180,4 +181,49 @@ func TestGateMerges(t *testing.T) {
 	if got, problem := w.open().findBase(t.Context(), BaseOptions{}); problem != nil || got.Commit.String() != base {
 		t.Errorf("a merge that nothing names has the base %v, %v", got.Commit, problem)
 	}
+}
+
+// TestGateLessExact holds that an entry may not become less exact than the base's.
+func TestGateLessExact(t *testing.T) {
+	for name, member := range map[string]string{
+		"no source":  `(?s)      "source": \{.*?\n      \},\n()`,
+		"no digests": `(?s)(?:,\s*"(?:gatewayDigest|digest)": "[0-9a-f]{64}"){2}(\s*\},?\s*\{\s*"name": "[a-z_]*",\s*"nameHash"|\s*\}\s*\],\s*"prompts")`,
+	} {
+		w := onBranch(t)
+		text := regexp.MustCompile(member).ReplaceAllString(w.read("agentgateway.lock"), "$1")
+		text = regexp.MustCompile(`,(\s*[}\]])`).ReplaceAllString(text, "$1")
+		w.write("agentgateway.lock", text)
+		w.commit(name)
+		rep, _ := w.gate(offline)
+		if rep.ExitCode != 1 || !slices.ContainsFunc(rep.Findings, func(f finding.Finding) bool { return f.Code == finding.CoverageReduced }) {
+			t.Errorf("%s: exit code %d, %+v", name, rep.ExitCode, rep.Findings)
+		}
+	}
+}
+
+// TestGateNoBase holds that a base that should be there and is not leaves the run
+// undecided, and that one that need not be does not.
+func TestGateNoBase(t *testing.T) {
+	w := onBranch(t)
+	w.git("checkout", "-q", "--orphan", "unrelated")
+	w.commit("another history")
+	w.expect("no commit in common", offline, 3, false, finding.HistoryShallow)
+
+	w = newWorld(t)
+	w.configure("some-server")
+	w.lock()
+	w.commit("first")
+	w.git("branch", "-q", "-m", "trunk")
+	w.expect("one branch of another name", offline, 0, false)
+	w.variables["CI"] = "true"
+	w.expect("one branch of another name, in CI", offline, 3, false, finding.HistoryShallow)
+	w.expect("named", GateOptions{Offline: true, CompareOptions: CompareOptions{BaseOptions: BaseOptions{DefaultBranch: "trunk"}}}, 0, false)
+	delete(w.variables, "CI")
+	w.git("remote", "add", "origin", w.dir)
+	w.git("fetch", "-q", "origin")
+	rep := w.expect("a remote whose default branch the clone does not know", offline, 3, false, finding.HistoryShallow)
+	if i := slices.IndexFunc(rep.Findings, func(f finding.Finding) bool { return f.Code == finding.HistoryShallow }); i < 0 || !strings.Contains(rep.Findings[i].Hint, "git remote set-head origin --auto") {
+		t.Errorf("the hint is missing: %+v", rep.Findings)
+	}
+	w.expect("a base that is nowhere", GateOptions{Offline: true, CompareOptions: CompareOptions{BaseOptions: BaseOptions{Base: "nowhere"}}}, 3, false, finding.HistoryShallow)
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -285,6 +286,22 @@ func TestApprovedByWhom(t *testing.T) {
 	w := &world{t: t, dir: r.Dir, variables: map[string]string{}, memory: memoryState{}, root: &root}
 	w.write("server.sh", "evil")
 	w.expect("pinned, and another script", GateOptions{}, 3, false, finding.SurroundingsChanged)
+	w.write("server.sh", "serve")
+	src.Args = []string{"server.sh", "--more"}
+	if err := r.Put(ctx, "notes", src, surface.Surface{Lists: map[surface.Kind]surface.List{surface.KindTool: list}}); err != nil {
+		t.Fatal(err)
+	}
+	w.configure("sh", "server.sh", "--more")
+	if _, err := r.Commit(ctx, "not approved"); err != nil {
+		t.Fatal(err)
+	}
+	if rep, dirs := w.gate(GateOptions{}); len(dirs) > 0 {
+		t.Errorf("words that nobody approved were started: %+v", rep.Findings)
+	}
+	rep, err := w.open().Compare(ctx, CompareOptions{FailOn: finding.Info})
+	if err != nil || !slices.ContainsFunc(rep.Findings, func(f finding.Finding) bool { return f.Code == finding.SourceNew }) {
+		t.Errorf("words that nobody approved: %v, %+v", err, rep)
+	}
 }
 
 // TestRememberedSurroundings holds that what a lock remembers is the words in what they
