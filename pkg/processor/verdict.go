@@ -84,18 +84,18 @@ func (v *Verdict) Reason() string {
 	var out strings.Builder
 	switch {
 	case v.Name != "":
-		fmt.Fprintf(&out, "%s %s", v.Kind, shown(v.Name))
+		fmt.Fprintf(&out, "%s %s", v.Kind, Shown(v.Name))
 	case v.Kind != "":
 		out.WriteString(string(v.Kind))
 	default:
-		out.WriteString(shown(v.Method))
+		out.WriteString(Shown(v.Method))
 	}
 	if v.Server != "" {
-		fmt.Fprintf(&out, " of the server %s", shown(v.Server))
+		fmt.Fprintf(&out, " of the server %s", Shown(v.Server))
 	}
 	fmt.Fprintf(&out, " is denied (%s). %s", v.Code, describe(v.Code).Meaning)
 	if v.Member != "" {
-		fmt.Fprintf(&out, " The member is %s.", shown(v.Member))
+		fmt.Fprintf(&out, " The member is %s.", Shown(v.Member))
 	}
 	if !v.Approved.IsZero() {
 		fmt.Fprintf(&out, " Approved is the digest %v", v.Approved)
@@ -108,8 +108,8 @@ func (v *Verdict) Reason() string {
 	return out.String()
 }
 
-// shown quotes a text that somebody else wrote.
-func shown(s string) string {
+// Shown quotes a text that somebody else wrote.
+func Shown(s string) string {
 	return `"` + textcheck.Terminal(textcheck.Clip(s, maxShownName)) + `"`
 }
 

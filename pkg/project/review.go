@@ -51,7 +51,6 @@ type ReviewItem struct {
 	Pending    *trust.Pending // the decision that lacks signatures, if that is why
 	Refusal    error          // why it cannot be approved as it is; it is in no statement then
 	Source     *source.Source
-	WasSource  *source.Source // in force; nil where it is not known
 }
 
 // A Suspicion is text that may not be what it looks like.

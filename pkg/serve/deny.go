@@ -84,4 +84,6 @@ func resolveRef(text string, kind surface.Kind, file *lockfile.File) (processor.
 }
 
 // String shows the line for people.
-func (l DenyLine) String() string { return fmt.Sprintf("line %d: %s", l.Number, shown(l.Text)) }
+func (l DenyLine) String() string {
+	return fmt.Sprintf("line %d: %s", l.Number, processor.Shown(l.Text))
+}

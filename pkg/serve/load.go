@@ -339,7 +339,7 @@ func checkEnforceable(file *lockfile.File, origin string) error {
 	}
 	for it := range file.Items() {
 		if it.Item != nil && it.GatewayDigest.IsZero() {
-			return &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %s of the server %s has no digest, as in the original format, and cannot be enforced", origin, it.Kind, shown(it.Name), shown(it.Server)),
+			return &LoadError{RuleLockfile, fmt.Sprintf("%s: the %s %s of the server %s has no digest, as in the original format, and cannot be enforced", origin, it.Kind, processor.Shown(it.Name), processor.Shown(it.Server)),
 				"run agentgateway lock and commit what it writes", nil}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgateway-lock/pkg/processor"
 	"agentgateway-lock/pkg/source"
 
 	"agentgateway-lock/pkg/canonical"
@@ -179,7 +180,7 @@ func (p *Prober) probe(ctx context.Context, t Endpoint) {
 				last, gap = mark, minProbeGap
 			}
 		} else {
-			p.opts.Log.Warn("a probe failed", "server", shown(t.Name), "reason", shown(err.Error()))
+			p.opts.Log.Warn("a probe failed", "server", processor.Shown(t.Name), "reason", processor.Shown(err.Error()))
 		}
 		if announces && !listens {
 			listens = true
@@ -254,7 +255,7 @@ func (p *Prober) listen(ctx context.Context, t Endpoint, notices chan<- struct{}
 		if ctx.Err() != nil {
 			return
 		}
-		p.opts.Log.Debug("listening ended", "server", shown(t.Name), "reason", shown(err.Error()))
+		p.opts.Log.Debug("listening ended", "server", processor.Shown(t.Name), "reason", processor.Shown(err.Error()))
 		if time.Since(began) > max(p.opts.Every, minProbeGap) {
 			wait = minProbeGap // it was a long one
 		}

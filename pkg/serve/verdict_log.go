@@ -187,12 +187,3 @@ func hexOf(d canonical.Digest) string {
 	}
 	return d.String()
 }
-
-// maxShownName is how much of a text of somebody else stands in a message, in
-// characters.
-const maxShownName = 200
-
-// shown quotes a text that somebody else wrote.
-func shown(s string) string {
-	return `"` + textcheck.Terminal(textcheck.Clip(s, maxShownName)) + `"`
-}
